@@ -1,0 +1,84 @@
+# slurm-on-ocs: one non-recursive Makefile; each folder's module.mk says what it holds.
+# `make help` lists the targets. CFLAGS, CPPFLAGS and LDFLAGS are yours; ours are soc_*.
+
+VERSION := $(shell cat VERSION)
+MODE ?= release
+BUILD ?= build/$(MODE)
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+LIBDIR ?= $(PREFIX)/lib/slurm-on-ocs
+LIBEXECDIR ?= $(PREFIX)/libexec/slurm-on-ocs
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/slurm-on-ocs
+PYTHON ?= /usr/bin/python3
+RESULTS ?= build/results
+
+CFLAGS ?= -O2 -g
+soc_CPPFLAGS := -I. -I$(BUILD)/include -D_GNU_SOURCE -DVERSION='"$(VERSION)"'
+soc_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	-Wwrite-strings -Wundef -Wno-missing-field-initializers -fno-common -fstack-protector-strong \
+	-ffunction-sections -fdata-sections -fPIE
+soc_LDFLAGS := -Wl,-z,relro,-z,now -Wl,--gc-sections
+ifneq ($(WERROR),)
+soc_CFLAGS += -Werror
+endif
+ifeq ($(MODE),asan)
+soc_CFLAGS += -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+soc_LDFLAGS += -fsanitize=address,undefined
+STATIC := -Wl,-z,now
+else
+STATIC := -static
+endif
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+all:
+.PHONY: all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+# A change of the flags or of the folders compiled in (PREFIX) rebuilds what depends on them.
+config := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(soc_CFLAGS) $(PREFIX) $(LIBDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(VERSION)
+ifneq ($(file <$(BUILD)/config),$(config))
+$(shell mkdir -p $(BUILD))
+$(file >$(BUILD)/config,$(config))
+endif
+
+MODULES := common conf ocs translate launcher preload tests docs packaging
+include $(MODULES:%=%/module.mk)
+
+# --- objects, one archive a folder (so that a program takes only what it uses) ---
+ARCHIVED := common conf ocs translate launcher
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+$(BUILD)/%.o: %.c $(BUILD)/config
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(soc_CPPFLAGS) $($(firstword $(subst /, ,$<))_CPPFLAGS) $(CPPFLAGS) $(soc_CFLAGS) \
+		$($(firstword $(subst /, ,$<))_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+define archive
+$(BUILD)/lib$(1).a: $(call objects,$($(1)_SRCS))
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$^
+-include $(patsubst %.c,$(BUILD)/%.d,$($(1)_SRCS))
+endef
+$(foreach m,$(ARCHIVED),$(eval $(call archive,$(m))))
+
+all: $(PROGRAMS)
+
+include tests/targets.mk
+
+clean:
+	rm -rf build dist
+.PHONY: clean
+
+help:
+	@sed -n 's/^#: //p' $(MAKEFILE_LIST) | sort | awk -F' - ' '{printf "  %-18s %s\n", $$1, $$2}'
+.PHONY: help
+
+#: all - build everything into build/$(MODE) (default)
+#: clean - remove build/
+#: help - this list

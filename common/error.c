@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/error.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+int error_set(struct error *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return -1;
+	err->code = code;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int error_errno(struct error *err, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+	int n;
+
+	if (!err)
+		return -1;
+	err->code = ERR_SYSTEM;
+	va_start(ap, fmt);
+	n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof(err->text))
+		snprintf(err->text + n, sizeof(err->text) - n, ": %s", strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+int error_wrap(struct error *err, const char *fmt, ...)
+{
+	char context[sizeof(err->text)];
+	char text[sizeof(err->text)];
+	va_list ap;
+	int n;
+
+	if (!err)
+		return -1;
+	va_start(ap, fmt);
+	vsnprintf(context, sizeof(context), fmt, ap);
+	va_end(ap);
+	memcpy(text, err->text, sizeof(text));
+	n = snprintf(err->text, sizeof(err->text), "%s", context);
+	if (n >= 0 && (size_t)n < sizeof(err->text))
+		snprintf(err->text + n, sizeof(err->text) - n, ": %s", text);
+	return -1;
+}
