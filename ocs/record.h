@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own records of jobs and steps: JSON lines, appended with one write(2) each, one file per job, run and host:
+ *   <accounting_dir>/<uid>/<engine id>[.<task>].<host>.jsonl   (dir 0755 and file 0644, owned by the user)
+ * or, where the site made no accounting folder, the same names in the job's spool folder. A reader ignores files
+ * whose owner isn't the job's. Keys of every line: "v" 1, "event", "time" (s since the epoch, with fraction), "job"
+ * (engine id), "task" (0: no array), "restart" (0..).
+ *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
+ *               work_dir, command, std_out, std_err, array (index list), spool (uuid)
+ *   start       host, nodes (list), slots (counts), pid
+ *   step_start  step, name, nodes, ntasks, command
+ *   step_end    step, state, code, signal, utime, stime, maxrss (rusage of the ranks; s, s, KiB)
+ *   end         state (COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL ...), code, signal, by (uid of a cancel)
+ *   cancel      by (uid): written by scancel before it turns to the engine
+ */
+#ifndef SOC_OCS_RECORD_H
+#define SOC_OCS_RECORD_H
+
+#include "common/error.h"
+#include "common/strbuf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* --- writing: a JSON object, member by member, no library (the launcher stays small) --- */
+struct record {
+	struct strbuf json;
+};
+
+void record_begin(struct record *r, const char *event, uint64_t job, uint32_t task, uint32_t restart);
+void record_str(struct record *r, const char *key, const char *value); /* NULL: null; bad UTF-8 becomes U+FFFD */
+void record_int(struct record *r, const char *key, int64_t value);
+void record_real(struct record *r, const char *key, double value);
+void record_strings(struct record *r, const char *key, char *const *values, size_t n);
+void record_release(struct record *r);
+
+/* Where this user's records of a job go: an open folder, from accounting_dir (may be NULL or absent) or spool_dir. */
+int record_open_dir(const char *accounting_dir, const char *spool_dir, struct error *err);
+/* Ends the object and appends it as one line to the job's file of this host below dirfd. */
+int record_append(struct record *r, int dirfd, uint64_t job, uint32_t task, const char *host, struct error *err);
+
+#endif
