@@ -10,7 +10,8 @@
 
 enum error_code {
 	ERR_NONE,
-	ERR_USAGE,    /* the user's words: exit 255 where Slurm's option parser has it, else 1 */
+	ERR_USAGE,    /* the user's words, where Slurm's option parser exits 255 (1 for the query commands) */
+	ERR_VALUE,    /* the user's words, where Slurm exits 1 */
 	ERR_SYSTEM,   /* a system call */
 	ERR_CONF,     /* our configuration file */
 	ERR_ENGINE,   /* the engine refused or doesn't answer */
