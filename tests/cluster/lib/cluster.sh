@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # What `up`, `down` and `refresh` share: settings, locking, waiting.
+# shellcheck disable=SC2034  # the settings are used by those
 
 # shellcheck source=tests/cluster/lib/enter.sh
 . "${BASH_SOURCE[0]%/*}/enter.sh"
@@ -24,9 +25,8 @@ check_settings() {
 	for name in SLOTS GPUS; do
 		[[ ${!name} =~ ^[0-9]+$ ]] || die "$name=\"${!name}\" is not a number"
 	done
-	for name in ADDGRP_KILL PRODUCT; do
-		[[ ${!name} =~ ^[01]$ ]] || die "$name=\"${!name}\": want 0 or 1"
-	done
+	[[ $ADDGRP_KILL =~ ^(0|1|default)$ ]] || die "ADDGRP_KILL=\"$ADDGRP_KILL\": want 0, 1 or default"
+	[[ $PRODUCT =~ ^[01]$ ]] || die "PRODUCT=\"$PRODUCT\": want 0 or 1"
 	[ -z "$ENGINE_ROOT" ] || [ -d "$ENGINE_ROOT/bin/lx-amd64" ] ||
 		die "ENGINE_ROOT=\"$ENGINE_ROOT\" holds no bin/lx-amd64"
 }

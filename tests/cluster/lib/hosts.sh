@@ -77,13 +77,15 @@ start_host() {
 		</dev/null >"$folder/init.log" 2>&1 {LOCK}<&- &
 	pid=$!
 	wait_until 20 test -e "$folder/ready" || die "host $host did not start: $(<"$folder/init.log")"
-	read -r child _ <"/proc/$pid/task/$pid/children"
+	# (no newline at its end, which read calls a failure)
+	read -r child _ <"/proc/$pid/task/$pid/children" || [ -n "$child" ]
 	read -ra fields <"/proc/$child/stat"
 	echo "$child ${fields[21]}" >"$STATE/pid/$host"
 }
 
 # admin_id: UID:GID of the engine's administrator inside the cluster
 admin_id() {
+	# shellcheck disable=SC2034  # find_user sets it
 	local uid gid home
 	find_user sgeadmin
 	echo "$uid:$gid"
