@@ -12,7 +12,8 @@
  * argv: scontrol's words after its own options, "show" first. When they are `show` (3 letters or more, any case) and
  * one of the three entities (hostn..., hostl..., hostlists...), answers the command, sets *exit_code and returns true;
  * every other command returns false, untouched. Prints by itself: names or list on stdout, complaints on stderr.
+ * usage prints scontrol's help on stdout, which `show hostlist` without a list does.
  */
-bool hostnames_show(int argc, char *const *argv, int *exit_code);
+bool hostnames_show(int argc, char *const *argv, void (*usage)(void), int *exit_code);
 
 #endif
