@@ -12,7 +12,7 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/slurm-on-ocs
 PYTHON ?= /usr/bin/python3
-RESULTS ?= build/results
+RESULTS ?= $(BUILD)/results
 
 CFLAGS ?= -O2 -g
 soc_CPPFLAGS := -I. -I$(BUILD)/include -D_GNU_SOURCE -DVERSION='"$(VERSION)"'
@@ -39,12 +39,12 @@ all:
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
-# A change of the flags or of the folders compiled in (PREFIX) rebuilds what depends on them.
-config := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(soc_CFLAGS) $(PREFIX) $(LIBDIR) $(LIBEXECDIR) $(SYSCONFDIR) $(VERSION)
-ifneq ($(file <$(BUILD)/config),$(config))
-$(shell mkdir -p $(BUILD))
-$(file >$(BUILD)/config,$(config))
-endif
+# A change of the flags rebuilds all, one of the folders compiled in only what says that it depends on $(BUILD)/paths.
+comma := ,
+differ = $(subst <$(1)>,,<$(2)>)
+remember = $(if $(call differ,$(shell cat $(BUILD)/$(1) 2>/dev/null),$(strip $(2))),$(shell mkdir -p $(BUILD))$(file >$(BUILD)/$(1),$(strip $(2))))
+$(call remember,config,$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(soc_CFLAGS) $(VERSION))
+$(call remember,paths,$(LIBEXECDIR) $(SYSCONFDIR))
 
 MODULES := common conf ocs translate launcher preload tests docs packaging
 include $(MODULES:%=%/module.mk)

@@ -1,0 +1,102 @@
+# The targets that test, check, measure and package. Included by the Makefile, behind every module.mk.
+
+SUITES := unit golden contract system live
+FUZZ_SECONDS ?= 60
+SUITE_TIMEOUT ?= 840
+PYTEST_ARGS ?=
+export BUILD MODE RESULTS
+pytest = $(PYTHON) -B -m pytest -q -p no:cacheprovider --rootdir=. -c tests/pytest.ini
+
+# --- unit tests and fuzz targets: one program a file ---
+# A program links the folders that it includes and those below them, nothing else. So a layer that leaks upwards
+# doesn't link, and the tests of one folder don't wait for another.
+below_common := common
+below_conf := conf common
+below_ocs := ocs conf common
+below_translate := translate ocs conf common
+below_launcher := launcher ocs conf common
+UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+# words "tests/unit/test_x.c:common"
+test_includes := $(shell grep -Ho '^\#include "[a-z]*/' /dev/null $(UNIT_SRCS) $(FUZZ_SRCS) | sed 's|:\#include "|:|; s|/$$||')
+folders_of = $(if $(filter tests/fuzz/%,$(1)),common) $(foreach f,$(patsubst $(1):%,%,$(filter $(1):%,$(test_includes))),$(below_$(f)))
+archives_of = $(foreach m,$(ARCHIVED),$(if $(filter $(m),$(call folders_of,$(1))),$(BUILD)/lib$(m).a))
+UNIT_PROGRAMS := $(UNIT_SRCS:%.c=$(BUILD)/%)
+FUZZ_PROGRAMS := $(FUZZ_SRCS:%.c=$(BUILD)/%)
+# criterion finds tests by their section, which nothing else refers to
+test_LDFLAGS := $(filter-out -Wl$(comma)--gc-sections,$(soc_LDFLAGS))
+TEST_LIBS := -lconfig -ljansson -lexpat -lsodium
+ifeq ($(MODE),fuzz)
+FUZZ_MAIN :=
+FUZZ_LINK := -fsanitize=fuzzer
+else
+FUZZ_MAIN := $(BUILD)/tests/fuzz/replay.o
+FUZZ_LINK :=
+endif
+
+define test_program
+$(BUILD)/$(1:%.c=%): $(BUILD)/$(1:%.c=%.o) $(2) $(call archives_of,$(1))
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(soc_CFLAGS) $$(CFLAGS) $$(test_LDFLAGS) $$(LDFLAGS) -pie -o $$@ $$< $(2) \
+		-Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3) $$(TEST_LIBS)
+-include $(BUILD)/$(1:%.c=%.d)
+endef
+$(foreach s,$(UNIT_SRCS),$(eval $(call test_program,$(s),,-lcriterion)))
+$(foreach s,$(FUZZ_SRCS),$(eval $(call test_program,$(s),$(FUZZ_MAIN),$(FUZZ_LINK))))
+
+test-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
+.PHONY: test-programs
+
+# --- suites. run-X writes $(RESULTS)/X*.xml (JUnit); check-X also judges them ---
+run-unit:
+	@mkdir -p $(RESULTS)
+	$(Q)rm -f $(RESULTS)/unit-*.xml
+	$(Q)$(MAKE) --no-print-directory -k test-programs || :
+	$(Q)$(PYTHON) -B tests/checks/unit.py $(RESULTS) $(if $(UNIT),$(filter $(UNIT:%=$(BUILD)/tests/unit/test_%),$(UNIT_PROGRAMS)) \
+		$(filter $(UNIT:%=$(BUILD)/tests/fuzz/fuzz_%),$(FUZZ_PROGRAMS)),$(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)) || :
+
+define pytest_suite
+run-$(1): all
+	@mkdir -p $$(RESULTS)
+	$$(Q)rm -f $$(RESULTS)/$(1).xml
+	$$(Q)timeout -k 10 $$(SUITE_TIMEOUT) $$(pytest) --junitxml=$$(RESULTS)/$(1).xml $$(PYTEST_ARGS) tests/$(1) || :
+endef
+$(foreach s,$(filter-out unit,$(SUITES)),$(eval $(call pytest_suite,$(s))))
+
+define check_suite
+check-$(1): run-$(1)
+	$$(Q)$$(PYTHON) -B tests/checks/summary.py $$(RESULTS) $(1)
+.PHONY: run-$(1) check-$(1)
+endef
+$(foreach s,$(SUITES),$(eval $(call check_suite,$(s))))
+
+# Every suite runs, whatever became of the one before; the summary alone decides.
+check: deps
+	$(Q)rm -rf $(RESULTS)
+	@mkdir -p $(RESULTS)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)for suite in $(SUITES); do $(MAKE) --no-print-directory run-$$suite || :; done
+	$(Q)$(PYTHON) -B tests/checks/summary.py --promises $(RESULTS) $(SUITES)
+.PHONY: check
+
+deps:
+	$(Q)packaging/deps.sh
+.PHONY: deps
+
+demo: all
+	$(Q)tests/demo/run
+.PHONY: demo
+
+bench: all
+	$(Q)tests/bench/run
+.PHONY: bench
+
+#: deps - install what is needed to build and to check (Debian; asks for root)
+#: check - deps, all, then every test; the last line counts them
+#: check-unit - unit tests and the replay of the fuzz corpora (UNIT="hostlist strbuf": only those)
+#: check-golden - our answers against recorded answers of Slurm (PYTEST_ARGS="-k x": only those)
+#: check-contract - rules that the sources and programs keep
+#: check-system - programs on this machine, without an engine
+#: check-live - jobs on a real Grid Engine cluster of namespaces (root)
+#: demo - one Slurm script over three Grid Engine hosts
+#: bench - ratios against the engine's own commands
