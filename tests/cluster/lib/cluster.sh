@@ -14,7 +14,6 @@ ADDGRP_KILL=${ADDGRP_KILL:-0}
 ENGINE_ROOT=${ENGINE_ROOT:-}
 PRODUCT=${PRODUCT:-1}
 SITE=$STATE/site
-BUILD=${BUILD:-build/release}
 MAX_HOSTS=200
 
 check_settings() {
@@ -53,13 +52,24 @@ wait_until() {
 	done
 }
 
-# on_stock [USER@]HOST COMMAND...: as `on`, but without our product on PATH: for the engine's
-# daemons, which a site starts at boot
+# run_on PATH [USER@]HOST COMMAND...
+run_on() {
+	local path=$1 target=$2 user=root
+	shift 2
+	case $target in *@*) user=${target%@*} ;; esac
+	(enter "$user" "${target#*@}" "$path" "$@") {LOCK}<&-
+}
+
+# on_stock [USER@]HOST COMMAND...: without our commands on PATH, as a site's boot starts daemons
 on_stock() {
-	local user=root host=$1
-	case $host in *@*) user=${host%@*} host=${host#*@} ;; esac
-	shift
-	(load_environment && enter "$user" "$host" "$STOCK_PATH" "$@") {LOCK}<&-
+	load_environment
+	run_on "$STOCK_PATH" "$@"
+}
+
+# on_site [USER@]HOST COMMAND...: as `on`
+on_site() {
+	load_environment
+	run_on "$SITE_PATH" "$@"
 }
 
 # render TEMPLATE [NAME=VALUE]...: a file of config/ with @NAME@ replaced
