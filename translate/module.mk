@@ -1,6 +1,9 @@
 # translate/: Slurm words in, Grid Engine words out. One multi-call program, a link per command.
 # Includes common/, conf/, ocs/; never launcher/ (srun execs shim-launch, whose argv and memfd are the interface).
-translate_SRCS := translate/applet.c
+# One line per command, so that lines can be added without a conflict.
+translate_SRCS := translate/applet.c translate/opt.c translate/opt_text.c translate/value_common.c
+translate_SRCS += translate/directive.c translate/request.c translate/rows_submit.c translate/sbatch.c \
+	translate/value_submit.c translate/value_array.c translate/emit_qsub.c translate/pe.c translate/submit.c
 
 TRANSLATE := $(BUILD)/translate
 PROGRAMS += $(TRANSLATE)

@@ -69,15 +69,14 @@ struct opt_row {
 	bool hidden;         /* not in --help (Slurm doesn't list it there either) */
 	bool early;          /* done in the early pass too (--help, --wrap, --ignore-pbs ...) */
 	bool cli_only;       /* no effect in a directive (--wrap, --version) */
-	bool letter_only;    /* there is no long form; name is the letter, for lists */
 	unsigned tools;      /* enum opt_tools; 0: all */
 	/*
 	 * Input variables, blank separated, applied in this order: a name is put behind each prefix of the tool
 	 * ("TIMELIMIT": SBATCH_TIMELIMIT), one that starts with '=' is taken whole ("=SRUN_CPUS_PER_TASK"). NULL: none.
-	 * An empty value is given to a row only where env_empty says that Slurm looks at it.
+	 * An empty value is given to the row like any other (an empty SBATCH_TIMELIMIT is an error, as in Slurm); a
+	 * flag is set by any value, and a row whose argument is optional sees NULL for an empty one.
 	 */
 	const char *env;
-	bool env_empty;
 	const char *metavar; /* name of the argument in --help; set exactly when there is one */
 	const char *help;    /* one sentence, no capital, no period */
 	const char *sge;     /* what it becomes, for docs ("-l h_rt=seconds"); NULL: nothing of the engine's */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "translate/applet.h"
+
+#include "common/log.h"
+
+#include <string.h>
+
+static const struct applet *const applets[] = {
+#define APPLET(name) &name##_applet,
+#include "translate/applets.def"
+#undef APPLET
+};
+
+const struct applet *applet_at(size_t i)
+{
+	return i < ARRAY_SIZE(applets) ? applets[i] : NULL;
+}
+
+const struct applet *applet_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(applets); i++)
+		if (!strcmp(applets[i]->name, name))
+			return applets[i];
+	return NULL;
+}
+
+const struct conf *applet_conf(void)
+{
+	static struct conf conf = CONF_INIT;
+	static bool loaded;
+	struct error err = ERROR_INIT;
+
+	if (loaded)
+		return &conf;
+	if (conf_load(&conf, &err) < 0) {
+		log_fatal("%s", err.text);
+		exit(1);
+	}
+	loaded = true;
+	return &conf;
+}
