@@ -28,6 +28,7 @@ struct alloc {
 	uint32_t ntasks;          /* the job's tasks (asked for, or one per host) */
 	char *queue;              /* QUEUE */
 	char *user;               /* LOGNAME / USER */
+	char *account;            /* SGE_ACCOUNT */
 };
 
 #define ALLOC_INIT { 0 }
@@ -35,8 +36,11 @@ struct alloc {
 void alloc_release(struct alloc *a);
 /* From the job's environment (PE_HOSTFILE is read; without it one host of NSLOTS slots). */
 int alloc_load(struct alloc *a, const struct jobspec *job, const struct env *env, struct error *err);
-/* The parser of a PE_HOSTFILE ("host slots queue@host processors" lines) alone. */
+/* The parser of a PE_HOSTFILE ("host slots queue@host processors" lines) alone; tasks stay 0. */
 int alloc_parse_hostfile(struct alloc *a, const char *text, struct error *err);
+/* ntasks and each host's tasks by the request: round robin, no host above its slots / cpus_per_task before all are
+ * full (what is more goes on round robin: --overcommit); without a task count as many as fit. */
+void alloc_set_tasks(struct alloc *a, const struct jobspec *job);
 /* Packed form, for agents and step clients. */
 void alloc_pack(const struct alloc *a, struct strbuf *out);
 int alloc_unpack(struct alloc *a, const void *data, size_t n, struct error *err);

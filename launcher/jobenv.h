@@ -7,7 +7,8 @@
 #include "launcher/alloc.h"
 #include "ocs/jobspec.h"
 
-/* Everything of the job and of its batch step (host 0, task 0) into e; nothing is taken from getenv. */
+/* Everything of the job and of its batch step (host 0, task 0) into e; nothing is taken from getenv. SLURM_TASK_PID
+ * is "0": only the process that becomes the task knows it. */
 void jobenv_fill(struct env *e, const struct alloc *a, const struct jobspec *job);
 /* PATH and LD_PRELOAD of ours, as docs/design/001-interfaces.md has them. libexec: the folder of our programs. */
 void jobenv_reach(struct env *e, const char *libexec);
