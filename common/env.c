@@ -71,9 +71,10 @@ static void remove_at(struct env *e, size_t i)
 
 void env_unset(struct env *e, const char *name)
 {
-	size_t i = find(e, name, strlen(name));
+	size_t len = strlen(name), i;
 
-	if (i < e->vars.n)
+	/* an environment that came in may hold doubles: none may come to light */
+	while ((i = find(e, name, len)) < e->vars.n)
 		remove_at(e, i);
 }
 

@@ -20,7 +20,7 @@ void env_add_all(struct env *e, char *const *envp);             /* appends copie
 const char *env_get(const struct env *e, const char *name);     /* borrowed; NULL when absent */
 void env_set(struct env *e, const char *name, const char *value);
 void env_setf(struct env *e, const char *name, const char *fmt, ...) PRINTF(3, 4);
-void env_unset(struct env *e, const char *name);
+void env_unset(struct env *e, const char *name); /* doubles too */
 void env_unset_prefix(struct env *e, const char *prefix);
 /* A copy of every variable of src into e, replacing. */
 void env_merge(struct env *e, const struct env *src);

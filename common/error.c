@@ -37,19 +37,16 @@ int error_errno(struct error *err, const char *fmt, ...)
 
 int error_wrap(struct error *err, const char *fmt, ...)
 {
-	char context[sizeof(err->text)];
 	char text[sizeof(err->text)];
 	va_list ap;
-	int n;
 
 	if (!err)
 		return -1;
-	va_start(ap, fmt);
-	vsnprintf(context, sizeof(context), fmt, ap);
-	va_end(ap);
 	memcpy(text, err->text, sizeof(text));
-	n = snprintf(err->text, sizeof(err->text), "%s", context);
-	if (n >= 0 && (size_t)n < sizeof(err->text))
-		snprintf(err->text + n, sizeof(err->text) - n, ": %s", text);
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	strncat(err->text, ": ", sizeof(err->text) - strlen(err->text) - 1);
+	strncat(err->text, text, sizeof(err->text) - strlen(err->text) - 1);
 	return -1;
 }

@@ -10,13 +10,19 @@
 #include "common/argvec.h"
 #include "common/error.h"
 
-#define HOSTLIST_MAX_RANGE 65536 /* hosts in one range, as in Slurm */
+#define HOSTLIST_MAX_RANGE 65536          /* hosts in one range, as in Slurm */
+#define HOSTLIST_MAX_NAMES (1u << 20)     /* in one list: a[1-65536]b[1-65536] must not eat the host */
+#define HOSTLIST_MAX_BYTES (64u << 20)
+#define HOSTLIST_MAX_WIDTH 4096           /* digits of one number */
 
 struct hostlist {
-	struct argvec names; /* names.v[0..n) */
+	struct argvec names; /* names.v[0..n): read it, add by the functions below */
+	/* "n1[5-6]" folds to itself, not to n[15-16]: where the number of such a name begins (0: at its first digit) */
+	size_t *numbers;
+	size_t nnumbers; /* <= names.n */
 };
 
-#define HOSTLIST_INIT { ARGVEC_INIT }
+#define HOSTLIST_INIT { ARGVEC_INIT, NULL, 0 }
 #define cleanup_hostlist cleanup(hostlist_release)
 
 void hostlist_release(struct hostlist *hl);

@@ -39,8 +39,10 @@ static void emit(const char *name, const char *kind, const char *fmt, va_list ap
 	if (name)
 		n = snprintf(line, sizeof(line), "%s: %s", name, kind);
 	k = vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
-	if (k < 0)
+	if (k < 0) {
+		errno = saved;
 		return;
+	}
 	n = n + k > sizeof(line) - 2 ? sizeof(line) - 2 : n + (size_t)k;
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)line[i] < ' ' && line[i] != '\t' && line[i] != '\n')

@@ -15,7 +15,7 @@ enum log_level { LOG_QUIET = -1, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG };
 void log_open(const char *name, int level);
 void log_set_level(int level);
 int log_level(void);
-/* A second sink beside stderr (-1: none); used by the supervisor, whose stderr is nobody's. */
+/* Where the lines go instead of stderr; the supervisor's stderr is nobody's. */
 void log_set_fd(int fd);
 
 void log_error(const char *fmt, ...) PRINTF(1, 2);

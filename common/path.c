@@ -68,6 +68,10 @@ int path_mkdirs(const char *path, mode_t mode)
 {
 	cleanup_free char *p = xstrdup(path);
 
+	if (!*p) {
+		errno = ENOENT;
+		return -1;
+	}
 	for (char *s = p + 1; *s; s++) {
 		if (*s != '/')
 			continue;

@@ -38,14 +38,28 @@ static void close_ends(int *fds)
 		close_end(&fds[i]);
 }
 
+/* The same descriptor at 3 or above: a caller without stdin gets pipes there, which the child's dup2 would run over. */
+static int above_stdio(int fd)
+{
+	int moved = fd;
+
+	if (fd >= 0 && fd < 3) {
+		moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		close_end(&fd);
+	}
+	return moved;
+}
+
 static int make_pipe(struct run *r, int which, int child_end)
 {
 	int p[2];
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -1;
-	r->child[which] = p[child_end];
 	r->parent[which] = p[!child_end];
+	r->child[which] = above_stdio(p[child_end]);
+	if (r->child[which] < 0)
+		return -1;
 	return which == PIPE_STATUS ? 0 : fd_set_nonblock(r->parent[which], true);
 }
 
@@ -60,16 +74,19 @@ static int make_pipes(struct run *r)
 	if (r->s->err && make_pipe(r, PIPE_ERR, 1) < 0)
 		return -1;
 	if (!r->s->input_len)
-		r->child[PIPE_IN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		r->child[PIPE_IN] = above_stdio(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	return r->child[PIPE_IN] < 0 ? -1 : 0;
 }
 
 /* Only async-signal-safe calls: the errno of a failure goes up the status pipe. */
 static void NORETURN child_run(const struct run *r)
 {
+	sigset_t none;
 	int code;
 
 	sigaction(SIGPIPE, &r->sigpipe, NULL);
+	sigemptyset(&none); /* a caller that reads its signals from a descriptor has them blocked */
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(r->child[PIPE_IN], 0) >= 0 && (r->child[PIPE_OUT] < 0 || dup2(r->child[PIPE_OUT], 1) >= 0) &&
 	    (r->child[PIPE_ERR] < 0 || dup2(r->child[PIPE_ERR], 2) >= 0) && (!r->s->cwd || chdir(r->s->cwd) == 0))
 		execve(r->s->program, r->s->argv->v, r->s->envp ? r->s->envp : environ);
@@ -94,6 +111,7 @@ static int start(struct run *r, struct error *err)
 	close_ends(r->child);
 	if (fd_read_full(r->parent[PIPE_STATUS], &code, sizeof(code)) == sizeof(code)) {
 		waitpid(r->pid, NULL, 0);
+		r->pid = -1;
 		errno = code;
 		return error_errno(err, "cannot run %s", r->s->program);
 	}

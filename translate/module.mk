@@ -4,6 +4,7 @@
 translate_SRCS := translate/applet.c translate/opt.c translate/opt_text.c translate/value_common.c
 translate_SRCS += translate/directive.c translate/request.c translate/rows_submit.c translate/sbatch.c \
 	translate/value_submit.c translate/value_array.c translate/emit_qsub.c translate/pe.c translate/submit.c
+translate_SRCS += translate/hostnames.c
 
 TRANSLATE := $(BUILD)/translate
 PROGRAMS += $(TRANSLATE)
