@@ -91,6 +91,23 @@ bench: all
 	$(Q)tests/bench/run
 .PHONY: bench
 
+# --- installation ---
+COMMANDS := $(shell sed -n 's/^COMMAND(\(.*\))$$/\1/p' common/commands.def)
+STRIP ?= strip
+$(preload_OBJS) $(BUILD)/conf/conf.o: $(BUILD)/paths
+installation = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' BINDIR='$(BINDIR)' \
+	MANDIR='$(MANDIR)' DATADIR='$(DATADIR)' SYSCONFDIR='$(SYSCONFDIR)' STRIP='$(STRIP)' BUILD='$(BUILD)' \
+	VERSION='$(VERSION)' PROGRAMS='$(PROGRAMS)' COMMANDS='$(COMMANDS)' PAGES='$(docs_BUILT)' packaging/install.sh
+
+install: all docs
+	$(Q)$(installation) install
+
+uninstall:
+	$(Q)$(installation) uninstall
+.PHONY: install uninstall
+
+#: install - into DESTDIR, PREFIX, LIBDIR, LIBEXECDIR, BINDIR, MANDIR, DATADIR, SYSCONFDIR; enables nothing
+#: uninstall - remove what install put there; refuses while the cluster uses it
 #: deps - install what is needed to build and to check (Debian; asks for root)
 #: check - deps, all, then every test; the last line counts them
 #: check-unit - unit tests and the replay of the fuzz corpora (UNIT="hostlist strbuf": only those)
