@@ -57,13 +57,16 @@ struct conf {
  * "did you mean". */
 int conf_load(struct conf *c, struct error *err);
 int conf_load_file(struct conf *c, const char *file, struct error *err); /* file NULL: defaults */
+/* The same from text; name is what errors call it. */
+int conf_load_text(struct conf *c, const char *name, const char *text, struct error *err);
 void conf_release(struct conf *c);
 /* The row of a partition, or NULL. */
 const struct conf_partition *conf_partition(const struct conf *c, const char *name);
 /* spool_dir with its leading ~ replaced by the user's home ($HOME, else the passwd entry). Caller frees. */
 char *conf_spool_dir(const struct conf *c, struct error *err);
 
-/* Every key with default and text, as the sample file has them / as scdoc for slurm-on-ocs.conf(5). Caller frees. */
+/* Every key with default and text: as the sample file / as the list of keys in slurm-on-ocs.conf(5), scdoc. Caller
+ * frees. */
 char *conf_sample(void);
 char *conf_manual(void);
 
