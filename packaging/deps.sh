@@ -39,7 +39,7 @@ forbid_daemons() {
 }
 
 install_packages() {
-	local apt=(apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3)
+	local apt=(apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
 	export DEBIAN_FRONTEND=noninteractive
 	forbid_daemons
 	# an old list may be good enough, the installation tells
