@@ -30,6 +30,10 @@ STATIC := -Wl,-z,now
 else
 STATIC := -static
 endif
+ifeq ($(MODE),fuzz)
+soc_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+soc_LDFLAGS += -fsanitize=address,undefined
+endif
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 

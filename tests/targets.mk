@@ -79,6 +79,37 @@ check: deps
 	$(Q)$(PYTHON) -B tests/checks/summary.py --promises $(RESULTS) $(SUITES)
 .PHONY: check
 
+# The preload library stays as it is (an instrumented one can't be preloaded), so ASan mustn't insist on being first.
+asan: export ASAN_OPTIONS = verify_asan_link_order=0:abort_on_error=0:$(ASAN_EXTRA)
+asan: export UBSAN_OPTIONS = print_stacktrace=1
+asan:
+	$(Q)rm -rf build/asan/results
+	$(Q)$(MAKE) --no-print-directory MODE=asan BUILD=build/asan all
+	$(Q)for suite in $(filter-out live,$(SUITES)); do \
+		$(MAKE) --no-print-directory MODE=asan BUILD=build/asan RESULTS=build/asan/results run-$$suite || :; done
+	$(Q)$(PYTHON) -B tests/checks/summary.py build/asan/results $(filter-out live,$(SUITES))
+.PHONY: asan
+
+# New inputs go to build/fuzz/corpus; `make fuzz-merge` brings the useful ones into tests/fuzz/corpus.
+FUZZ ?= $(FUZZ_SRCS:tests/fuzz/fuzz_%.c=%)
+fuzz:
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz BUILD=build/fuzz CC=clang fuzz-programs
+	$(Q)PROGRAMS=build/fuzz/tests/fuzz FOUND=build/fuzz/corpus tests/checks/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-merge:
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz BUILD=build/fuzz CC=clang fuzz-programs
+	$(Q)PROGRAMS=build/fuzz/tests/fuzz FOUND=build/fuzz/corpus tests/checks/fuzz.sh merge $(FUZZ)
+
+fuzz-programs: $(FUZZ_PROGRAMS)
+.PHONY: fuzz fuzz-merge fuzz-programs
+
+lint:
+	$(Q)PYTHON=$(PYTHON) tests/checks/lint.sh $(LINT)
+
+format:
+	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+.PHONY: lint format
+
 deps:
 	$(Q)packaging/deps.sh
 .PHONY: deps
@@ -106,6 +137,35 @@ uninstall:
 	$(Q)$(installation) uninstall
 .PHONY: install uninstall
 
+# --- packages ---
+NAME := slurm-on-ocs-$(VERSION)
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
+DEB_FLAGS ?= -us -uc -b
+RPM_FLAGS ?=
+
+# The tarball is the tracked files and the built pages; two runs give the same bytes.
+dist: docs
+	$(Q)packaging/dist.sh "$(NAME)" $(docs_BUILT)
+
+distcheck: dist
+	$(Q)packaging/distcheck.sh "dist/$(NAME).tar.gz" "$(NAME)"
+
+deb: dist
+	$(Q)packaging/deb.sh "dist/$(NAME).tar.gz" "$(NAME)" $(DEB_FLAGS)
+
+rpm: dist
+	$(Q)packaging/rpm.sh "dist/$(NAME).tar.gz" "$(VERSION)" $(RPM_FLAGS)
+.PHONY: dist distcheck deb rpm
+
+#: dist - dist/slurm-on-ocs-VERSION.tar.gz, with built manual pages
+#: distcheck - build, test, install and uninstall from that tarball
+#: deb - Debian package in dist/
+#: rpm - RPM package in dist/
+#: asan - all suites but the live one, with AddressSanitizer and UBSan
+#: fuzz - libFuzzer, FUZZ_SECONDS each (FUZZ="hostlist": only that one)
+#: fuzz-merge - take over into tests/fuzz/corpus what fuzz found to reach new code
+#: lint - format, shell, spelling, rules, gcc and clang builds, clang-tidy, cppcheck (LINT="format shell": only those)
+#: format - clang-format over all C files
 #: install - into DESTDIR, PREFIX, LIBDIR, LIBEXECDIR, BINDIR, MANDIR, DATADIR, SYSCONFDIR; enables nothing
 #: uninstall - remove what install put there; refuses while the cluster uses it
 #: deps - install what is needed to build and to check (Debian; asks for root)
