@@ -9,15 +9,17 @@
 
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct spool {
 	char *dir; /* absolute path of the job's folder */
 	char uuid[37];
-	int fd;    /* the folder, opened private (common/path.h) */
+	int fd;          /* the folder, opened private (common/path.h) */
+	uint64_t job_id; /* once linked, or opened by it; 0: not known */
 };
 
-#define SPOOL_INIT { NULL, "", -1 }
+#define SPOOL_INIT { NULL, "", -1, 0 }
 #define cleanup_spool cleanup(spool_release)
 void spool_release(struct spool *s);
 
@@ -27,8 +29,17 @@ int spool_create(struct spool *s, const char *root, const char *cluster, struct 
 int spool_open(struct spool *s, const char *dir, struct error *err);
 /* The folder of engine job id below root/cluster. */
 int spool_open_job(struct spool *s, const char *root, const char *cluster, uint64_t job_id, struct error *err);
-int spool_link_job(const struct spool *s, uint64_t job_id, struct error *err);
-/* Removes the folder and its link. */
+int spool_link_job(struct spool *s, uint64_t job_id, struct error *err);
+/* Removes the folder, and its link where job_id is known. */
 int spool_remove(struct spool *s, struct error *err);
+
+/*
+ * Housekeeping: removes the folders below root/cluster in which nothing changed for min_age s and whose job is_known()
+ * denies, and links to nothing. job_id 0 stands for the job of a folder without a link. Does nothing when the last sweep is less than interval s
+ * ago, and asks is_known() only for folders old enough. A failure leaves things as they are.
+ */
+typedef bool spool_known_fn(uint64_t job_id, void *arg);
+void spool_sweep(const char *root, const char *cluster, int interval, int min_age, spool_known_fn *is_known,
+		 void *arg);
 
 #endif

@@ -57,12 +57,12 @@ static int apply(struct opt_context *ctx, struct error *err)
 	const struct opt_row *row = ctx->row;
 	size_t i = row - ctx->run->tool->rows;
 
-	if (row->fate == FATE_REFUSED)
-		return refuse(ctx, err);
 	ctx->target = ctx->run->target;
 	ctx->field = (char *)ctx->target + row->offset;
 	if (row->parse && row->parse(ctx, err) < 0)
 		return -1;
+	if (row->fate == FATE_REFUSED)
+		return refuse(ctx, err);
 	ctx->run->given[i] = true;
 	ctx->run->origin[i] = ctx->origin;
 	if (row->fate != FATE_MAPPED)

@@ -81,7 +81,7 @@ struct opt_row {
 	const char *help;    /* one sentence, no capital, no period */
 	const char *sge;     /* what it becomes, for docs ("-l h_rt=seconds"); NULL: nothing of the engine's */
 	const char *note;    /* APPROXIMATED, IGNORED, REFUSED: why, and what to do instead; one sentence */
-	opt_parse_fn *parse; /* NULL exactly for REFUSED, and for IGNORED rows whose value nobody looks at */
+	opt_parse_fn *parse; /* REFUSED, IGNORED: NULL, or one that only says what is wrong with the value */
 	size_t offset;       /* of the field in the tool's struct: OPT_FIELD(struct x, member) */
 	long number;         /* for opt_parse_number_row: what a flag stores; else free for the row's parser */
 };

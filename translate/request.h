@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a user asks of sbatch, in Slurm's words and free of the engine's: filled by the rows of rows_submit.c, made
+ * consistent by request_finish(), read by the emitters. No I/O here.
+ */
+#ifndef SOC_TRANSLATE_REQUEST_H
+#define SOC_TRANSLATE_REQUEST_H
+
+#include "common/error.h"
+#include "translate/opt.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REQUEST_UNSET UINT32_MAX
+
+/* --array: the elements' indexes, sorted, each once. */
+struct array_request {
+	uint32_t *index; /* NULL: no array */
+	uint32_t count;
+	uint32_t step;   /* SLURM_ARRAY_TASK_STEP: as written in a:b:step, else 1 */
+	uint32_t limit;  /* %n; 0: none */
+};
+
+struct node_range {
+	uint32_t min, max; /* REQUEST_UNSET: not given */
+};
+
+struct request {
+	char *account, *chdir, *clusters, *comment, *distribution, *export_spec, *name, *partition, *qos;
+	char *std_in, *std_out, *std_err; /* patterns, as given; NULL: not given */
+	char *wrap;
+	uint8_t open_mode; /* 'a', 't', 0 */
+	bool hold, ignore_pbs, overcommit, parsable, quiet, test_only, get_user_env;
+	int verbose;
+	int requeue; /* 1, 0; -1: not given */
+	int nice;    /* > 0: lower priority */
+	struct node_range nodes;
+	uint32_t ntasks, ntasks_per_node, cpus_per_task, mincpus; /* REQUEST_UNSET: not given */
+	int64_t time_limit; /* s; DURATION_INFINITE */
+	struct array_request array;
+
+	/* by request_finish(): what --nodes and the others come to */
+	uint32_t tasks; /* in all, as scontrol's NumTasks */
+};
+
+#define cleanup_request cleanup(request_release)
+
+void request_init(struct request *r);
+void request_release(struct request *r);
+
+/*
+ * Applies Slurm's rules between options once all are read: -N4 -n3 becomes 3 nodes, with *warning (caller frees; NULL:
+ * none) being what Slurm says then. -1 where Slurm refuses.
+ */
+int request_finish(struct request *r, char **warning, struct error *err);
+
+extern const struct opt_tool sbatch_options;
+
+/* --- value parsers of rows_submit.c; value_submit.c, value_array.c --- */
+int parse_nodes(const struct opt_context *ctx, struct error *err);        /* struct node_range */
+int parse_array(const struct opt_context *ctx, struct error *err);        /* struct array_request */
+int parse_open_mode(const struct opt_context *ctx, struct error *err);    /* uint8_t */
+int parse_nice(const struct opt_context *ctx, struct error *err);         /* int */
+int parse_distribution(const struct opt_context *ctx, struct error *err); /* char * */
+/* Checks alone, for values that are refused or ignored. */
+int check_size(const struct opt_context *ctx, struct error *err);
+int check_number(const struct opt_context *ctx, struct error *err);
+int check_duration(const struct opt_context *ctx, struct error *err);
+int check_root(const struct opt_context *ctx, struct error *err);
+int check_no_kill(const struct opt_context *ctx, struct error *err);
+int check_exclusive(const struct opt_context *ctx, struct error *err);
+int check_hint(const struct opt_context *ctx, struct error *err);
+int check_delay_boot(const struct opt_context *ctx, struct error *err);
+int check_gres_flags(const struct opt_context *ctx, struct error *err);
+int check_mem_bind(const struct opt_context *ctx, struct error *err);
+
+/* The parser behind parse_array: text as --array has it. -1 where Slurm says "Invalid job array specification". */
+int array_parse(struct array_request *a, const char *text, struct error *err);
+/* The indexes as scontrol's ArrayTaskId shows them: "0-9", "1,4,7", with "%limit". Caller frees. */
+char *array_format(const struct array_request *a);
+
+#endif
