@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* libconfig exports a function of this name, too: linked statically they clash, shared ours would take its place. */
+#define strbuf_release soc_strbuf_release
+
 struct strbuf {
 	char *buf;
 	size_t len;
