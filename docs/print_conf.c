@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_conf sample|manual: what conf/keys.c says about every key, as slurm-on-ocs.conf or as scdoc. Build time only. */
+/* print_conf sample|manual: what conf/keys.c says about every key, as slurm-on-ocs.conf or as scdoc. Build
+ * time only. */
 #include "conf/conf.h"
 
 #include <string.h>

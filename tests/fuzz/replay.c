@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target over the files named, without libFuzzer: what was found once stays fixed in every `make check`. */
+/* Runs a fuzz target over the files named, without libFuzzer: what was found once stays fixed in every `make
+ * check`. */
 #include "common/fd.h"
 #include "common/strbuf.h"
 
