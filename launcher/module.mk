@@ -4,7 +4,8 @@
 launcher_SRCS := launcher/loop.c
 launcher_CFLAGS := -Os
 # the supervisor's life of a job
-launcher_SRCS += launcher/batch.c launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c
+launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c
+launcher_SRCS += launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c launcher/guard.c
 # steps and the wire
 launcher_SRCS += launcher/steps.c
 
@@ -14,6 +15,11 @@ $(SHIM_LAUNCH): $(BUILD)/launcher/main.o $(BUILD)/liblauncher.a $(BUILD)/libocs.
 	$(call say,LD,$@)
 	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(STATIC) $(soc_LDFLAGS) $(LDFLAGS) -o $@ $^ -lsodium
 	$(Q)$(if $(filter release,$(MODE)),objcopy --only-keep-debug $@ $@.debug && strip --strip-debug --strip-unneeded $@)
-$(BUILD)/minder $(BUILD)/starter: $(BUILD)/%: $(BUILD)/launcher/%.o
+$(BUILD)/minder: $(BUILD)/launcher/minder.o
+# its objects by name: a starter_method isn't to depend on whatever else the archives hold
+$(BUILD)/starter: $(addprefix $(BUILD)/,launcher/starter.o launcher/native.o launcher/alloc.o launcher/jobenv.o \
+	ocs/jobspec.o) $(BUILD)/libcommon.a
+$(BUILD)/minder $(BUILD)/starter:
 	$(call say,LD,$@)
 	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(STATIC) $(soc_LDFLAGS) $(LDFLAGS) -s -o $@ $^
+-include $(BUILD)/launcher/minder.d $(BUILD)/launcher/starter.d $(BUILD)/launcher/native.d $(BUILD)/launcher/main.d

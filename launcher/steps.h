@@ -55,5 +55,6 @@ int agent_main(int argc, char **argv);
 int step_main(int argc, char **argv);
 int ctl_main(int argc, char **argv);
 int batch_main(int argc, char **argv);
+int guard_main(int argc, char **argv);
 
 #endif

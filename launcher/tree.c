@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,8 +18,14 @@
 
 struct process {
 	pid_t pid, parent;
+	unsigned long long start; /* clock ticks since boot */
 	bool zombie;
 	signed char below; /* 1: a descendant, 0: not, -1: not known yet */
+};
+
+struct tree_entry {
+	pid_t pid;
+	unsigned long long start;
 };
 
 struct snapshot {
@@ -38,7 +45,9 @@ static int by_pid(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* "123 (any thing) S 1 ...": state and parent stand behind the last bracket. */
+#define STAT_START 22 /* proc(5), counted from 1: the pid */
+
+/* "123 (any thing) S 1 ...": state, the third field, and parent stand behind the last bracket. */
 static int parse_stat(const char *text, struct process *p)
 {
 	const char *end = strrchr(text, ')');
@@ -47,6 +56,10 @@ static int parse_stat(const char *text, struct process *p)
 		return -1;
 	p->zombie = end[2] == 'Z' || end[2] == 'X';
 	p->parent = (pid_t)strtol(end + 3, NULL, 10);
+	end += 2;
+	for (int field = 3; end && field < STAT_START; field++)
+		end = strchr(end + 1, ' ');
+	p->start = end ? strtoull(end, NULL, 10) : 0;
 	return 0;
 }
 
@@ -133,17 +146,31 @@ static void remember(struct pids *p, pid_t pid)
 	p->v[p->n++] = pid;
 }
 
+/* Whose descendants get a signal. */
+struct target {
+	pid_t root;
+	const pid_t *spare;
+	size_t nspare;
+	bool spare_below; /* the descendants of spare too */
+};
+
 /* One walk: signals what is alive below root and neither spared nor done before. How many there were. */
-static int walk(struct snapshot *s, pid_t root, int signo, const pid_t *spare, size_t nspare, struct pids *done)
+static int walk(struct snapshot *s, const struct target *t, int signo, struct pids *done)
 {
 	int found = 0;
 
 	if (take_snapshot(s) < 0)
 		return 0;
+	for (size_t i = 0; t->spare_below && i < t->nspare; i++) {
+		struct process *p = find(s, t->spare[i]);
+
+		if (p)
+			p->below = 0;
+	}
 	for (size_t i = 0; i < s->n; i++) {
 		struct process *p = &s->v[i];
 
-		if (p->zombie || !is_below(s, p, root) || contains(spare, nspare, p->pid))
+		if (p->zombie || !is_below(s, p, t->root) || contains(t->spare, t->nspare, p->pid))
 			continue;
 		if (done && contains(done->v, done->n, p->pid))
 			continue;
@@ -156,33 +183,52 @@ static int walk(struct snapshot *s, pid_t root, int signo, const pid_t *spare, s
 	return found;
 }
 
-static int signal_below(pid_t root, int signo, const pid_t *spare, size_t nspare, struct pids *done)
+/* first: a process signalled already; 0: none. */
+static int signal_all(const struct target *t, int signo, pid_t first)
 {
 	struct snapshot s = { NULL, 0, 0 };
+	struct pids done = { NULL, 0 };
+	size_t count;
 
+	if (first)
+		remember(&done, first);
 	for (int round = 0; round < SIGNAL_ROUNDS; round++)
-		if (!walk(&s, root, signo, spare, nspare, done))
+		if (!walk(&s, t, signo, &done))
 			break;
+	count = done.n;
 	free(s.v);
-	return (int)done->n;
+	free(done.v);
+	return (int)count;
+}
+
+int tree_signal_under(pid_t root, int signo, const pid_t *spare, size_t n)
+{
+	return signal_all(&(struct target){ root, spare, n, false }, signo, 0);
+}
+
+int tree_signal_but(int signo, const pid_t *spare, size_t n)
+{
+	return signal_all(&(struct target){ getpid(), spare, n, true }, signo, 0);
 }
 
 int tree_signal(int signo, const pid_t *spare, size_t n)
 {
-	struct pids done = { NULL, 0 };
-	int count = signal_below(getpid(), signo, spare, n, &done);
-
-	free(done.v);
-	return count;
+	return tree_signal_under(getpid(), signo, spare, n);
 }
 
 int tree_kill(const pid_t *spare, size_t n)
 {
+	return tree_kill_under(getpid(), spare, n);
+}
+
+int tree_kill_under(pid_t root, const pid_t *spare, size_t n)
+{
+	const struct target t = { root, spare, n, false };
 	struct snapshot s = { NULL, 0, 0 };
 	int killed = 0;
 
 	for (int round = 0; round < KILL_ROUNDS; round++) {
-		int found = walk(&s, getpid(), SIGKILL, spare, n, NULL);
+		int found = walk(&s, &t, SIGKILL, NULL);
 
 		if (!found)
 			break;
@@ -197,12 +243,41 @@ int tree_kill(const pid_t *spare, size_t n)
 
 int tree_signal_below(pid_t pid, int signo)
 {
-	struct pids done = { NULL, 0 };
-	int count;
+	return signal_all(&(struct target){ pid, NULL, 0, false }, signo, kill(pid, signo) == 0 ? pid : 0);
+}
 
-	if (kill(pid, signo) == 0)
-		remember(&done, pid);
-	count = signal_below(pid, signo, NULL, 0, &done);
-	free(done.v);
-	return count;
+void tree_list_take(struct tree_list *l, pid_t root, const pid_t *spare, size_t n)
+{
+	struct snapshot s = { NULL, 0, 0 };
+
+	if (take_snapshot(&s) == 0) {
+		free(l->v);
+		l->v = xcalloc(s.n + 1, sizeof(*l->v));
+		l->n = 0;
+		for (size_t i = 0; i < s.n; i++)
+			if (!s.v[i].zombie && is_below(&s, &s.v[i], root) && !contains(spare, n, s.v[i].pid))
+				l->v[l->n++] = (struct tree_entry){ s.v[i].pid, s.v[i].start };
+	}
+	free(s.v);
+}
+
+void tree_list_kill(const struct tree_list *l)
+{
+	struct snapshot s = { NULL, 0, 0 };
+
+	if (take_snapshot(&s) == 0) {
+		for (size_t i = 0; i < l->n; i++) {
+			const struct process *p = find(&s, l->v[i].pid);
+
+			if (p && p->start == l->v[i].start)
+				tree_signal_below(p->pid, SIGKILL);
+		}
+	}
+	free(s.v);
+}
+
+void tree_list_release(struct tree_list *l)
+{
+	free(l->v);
+	*l = (struct tree_list){ NULL, 0 };
 }

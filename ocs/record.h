@@ -7,10 +7,14 @@
  * (engine id), "task" (0: no array), "restart" (0..).
  *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
  *               work_dir, command, std_out, std_err, array (index list), spool (uuid)
- *   start       host, nodes (list), slots (counts), pid
+ *   start       host, nodes (list), slots (a number for each of nodes), pid
  *   step_start  step, name, nodes, ntasks, command
  *   step_end    step, state, code, signal, utime, stime, maxrss (rusage of the ranks; s, s, KiB)
- *   end         state (COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL ...), code, signal, by (uid of a cancel)
+ *   end         state, code, signal (of the script), by (uid of a cancel), reason. state: COMPLETED, FAILED, TIMEOUT
+ *               (ended at its time limit), CANCELLED (we were asked to), or KILLED_BY_ENGINE: qdel, h_rt and a
+ *               reschedule look the same from inside the job, so that one is neutral; a reader finds the state by a
+ *               cancel line, a later restart's start line, or the engine's accounting. reason: JobLaunchFailure
+ *               (FAILED, code 0, signal 53: the script was not started); else absent
  *   cancel      by (uid): written by scancel before it turns to the engine
  */
 #ifndef SOC_OCS_RECORD_H
@@ -32,6 +36,7 @@ void record_str(struct record *r, const char *key, const char *value); /* NULL: 
 void record_int(struct record *r, const char *key, int64_t value);
 void record_real(struct record *r, const char *key, double value);
 void record_strings(struct record *r, const char *key, char *const *values, size_t n);
+void record_numbers(struct record *r, const char *key, const uint32_t *values, size_t n);
 void record_release(struct record *r);
 
 /* Where this user's records of a job go: an open folder, from accounting_dir (may be NULL or absent) or spool_dir. */
