@@ -74,6 +74,22 @@ class Cluster:
         """As by the power switch. The cluster is a broken one then: up() builds a new one."""
         os.kill(int((self.state / "pid" / host).read_text().split()[0]), signal.SIGKILL)
 
+    def kill_daemon(self, host):
+        """The engine's daemon dies there (qmaster on the head, else execd); what it started lives on."""
+        self.on(host, ["pkill", "-KILL", "-x", self._daemon(host)], user="root", check=True)
+
+    def start_daemon(self, host):
+        """Starts it again as at boot, with nothing of ours on its PATH, and waits until it answers."""
+        stock_path = re.search(r"^STOCK_PATH=(\S+)$", (self.state / "environment").read_text(), re.M)[1]
+        self.on(host, ["env", f"PATH={stock_path}", self._daemon(host)], user="root", check=True)
+        probe = ["qconf", "-sh"] if host == "head" else ["qping", "-info", host, "6445", "execd", "1"]
+        self.wait_until(lambda: self.on("head", probe, user="root", timeout=10).returncode == 0, 30,
+                        f"{self._daemon(host)} on {host} doesn't answer")
+
+    @staticmethod
+    def _daemon(host):
+        return "sge_qmaster" if host == "head" else "sge_execd"
+
     # --- commands ---
 
     def command(self, host, cmd, user="alice", env=None, cwd=None):

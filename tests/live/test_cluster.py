@@ -112,6 +112,18 @@ def test_addgrp_kill_changes_on_a_running_cluster(bare):
     assert not kills_by_group(bare)
 
 
+@pytest.mark.parametrize("host", ["head", "c1"])
+def test_daemon_dies_and_comes_back(bare, host):
+    bare.qsub("#!/bin/sh\nexec sleep 4712\n")
+    job_lives = lambda: any(process.args == "sleep 4712" for process in bare.ps("c1"))
+    bare.wait_until(job_lives, 20, "no job")
+    bare.kill_daemon(host)
+    assert not any(daemon in process.args for process in bare.ps(host) for daemon in ("sge_qmaster", "sge_execd"))
+    bare.start_daemon(host)
+    # that its end is noticed too takes the engine 30 s (qmaster) or 60 s (execd): not waited for
+    assert job_lives()
+
+
 def test_dead_host_is_replaced(bare):
     bare.kill_host("c1")
     bare.up(1, PRODUCT=0)
