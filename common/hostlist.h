@@ -11,7 +11,7 @@
 #include "common/error.h"
 
 #define HOSTLIST_MAX_RANGE 65536          /* hosts in one range, as in Slurm */
-#define HOSTLIST_MAX_NAMES (1u << 20)     /* in one list: a[1-65536]b[1-65536] must not eat the host */
+#define HOSTLIST_MAX_NAMES (1u << 18)     /* in one list: a[1-65536]b[1-65536] must not eat the host */
 #define HOSTLIST_MAX_BYTES (64u << 20)
 #define HOSTLIST_MAX_WIDTH 4096           /* digits of one number */
 

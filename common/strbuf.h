@@ -16,9 +16,6 @@ struct strbuf {
 	size_t alloc; /* 0: buf is the shared empty string */
 };
 
-/* libconfig defines (and, as a shared library, exports) a strbuf_release of its own, which must not be ours. */
-#define strbuf_release soc_strbuf_release
-
 extern char strbuf_empty[];
 #define STRBUF_INIT { strbuf_empty, 0, 0 }
 #define cleanup_strbuf cleanup(strbuf_release)
