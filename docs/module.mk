@@ -35,10 +35,10 @@ $(docs_BUILT): %: %.scd
 	$(Q)SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(stat -c %Y VERSION)} $(SCDOC) <$< >$@
 else
 docs_BUILT := $(wildcard $(docs_PAGES:%=docs/man/%))
-$(if $(docs_BUILT),,$(info scdoc is not installed: no manual pages))
 endif
 
 docs: $(docs_BUILT) $(BUILD)/docs/slurm-on-ocs.conf $(BUILD)/docs/slurm-on-ocs.bash
+	$(if $(docs_BUILT),,@echo "scdoc is not installed: no manual pages")
 .PHONY: docs
 
 docs/support.md: $(docs_ROWS) docs/options.awk $(wildcard tests/golden/*/differences.tsv)

@@ -81,7 +81,7 @@ def test_the_check_sees_each_kind_of_breach():
 def test_every_source_is_built():
     """A file that no module.mk names is dead, or its test never runs."""
     listed = "".join(f.read_text(encoding="utf-8") for f in ROOT.glob("*/module.mk"))
-    names = set(re.findall(r"[\w/]+(?=\.[co]\b)", listed))
+    names = {name.lstrip("/") for name in re.findall(r"[\w/]+(?=\.[co]\b)", listed)}
     missing = [str(f.relative_to(ROOT)) for folder in ALLOWED for f in sources(folder)
                if f.suffix == ".c" and str(f.relative_to(ROOT).with_suffix("")) not in names]
     # programs of one file are named by the rule `$(BUILD)/%: $(BUILD)/launcher/%.o`
