@@ -155,14 +155,11 @@ static void add_this_host(struct alloc *a, const struct env *env)
 {
 	const char *host = env_get(env, "HOSTNAME");
 	const char *nslots = env_get(env, "NSLOTS");
-	char buf[256] = "localhost";
+	char buf[256] = "";
 	uint64_t slots;
 
-	if (!host || !*host) {
-		if (gethostname(buf, sizeof(buf) - 1) < 0)
-			strcpy(buf, "localhost");
-		host = buf;
-	}
+	if (!host || !*host)
+		host = gethostname(buf, sizeof(buf) - 1) < 0 ? "localhost" : buf;
 	if (!nslots || parse_number(nslots, strlen(nslots), UINT32_MAX / 2, &slots) < 0 || !slots)
 		slots = 1;
 	add_host(a, host, strlen(host), (uint32_t)slots);
