@@ -12,7 +12,7 @@ preload_LIB := $(BUILD)/libslurm_on_ocs.so
 preload_OWN := -fPIC -fvisibility=hidden -fno-sanitize=all -fno-lto -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fno-builtin -fno-optimize-sibling-calls
 preload_LINK := -shared -nostartfiles -nodefaultlibs -Wl,-soname,libslurm_on_ocs.so -Wl,-z,relro,-z,now,-z,defs \
-	-Wl,-z,noexecstack -Wl,--hash-style=gnu -Wl,--version-script=preload/exports.map
+	-Wl,-z,noexecstack,-z,noseparate-code -Wl,--hash-style=gnu -Wl,--version-script=preload/exports.map
 PROGRAMS += $(preload_LIB)
 
 $(preload_OBJS): $(BUILD)/%.o: %.c preload/module.mk $(BUILD)/config

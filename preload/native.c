@@ -16,23 +16,23 @@
 #define MAX_DIGITS 9
 
 struct launcher {
-	const char *rank, *local_rank, *size; /* NULL: it has none */
+	char rank[24], local_rank[32], size[24]; /* "": it has none */
 };
 
 static const struct launcher launchers[] = {
 	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE" },
 	{ "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE" },
 	{ "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE" }, /* Hydra: MPICH, Intel MPI */
-	{ "PMIX_RANK", NULL, NULL },                   /* prun; Open MPI 5 has its own beside it */
+	{ "PMIX_RANK", "", "" },                       /* prun; Open MPI 5 has its own beside it */
 };
 
 enum { PROCID, LOCALID, NTASKS, MARK, LINES };
 
-static const char *const names[LINES] = { "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ON_OCS_RANK" };
+static const char names[LINES][20] = { "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ON_OCS_RANK" };
 
 /* "NAME=value"; environ points here, so it must outlive everything and be writable. */
-static char lines[LINES][64];
-static char *extended[MAX_ENV];
+static char lines[LINES][64] IN_DATA;
+static char *extended[MAX_ENV] IN_DATA;
 
 static bool is_number(const char *s)
 {
@@ -65,8 +65,8 @@ static bool read_rank(void)
 	if (!launcher)
 		return false;
 	values[PROCID] = preload_env(environ, launcher->rank);
-	values[LOCALID] = launcher->local_rank ? preload_env(environ, launcher->local_rank) : NULL;
-	values[NTASKS] = launcher->size ? preload_env(environ, launcher->size) : NULL;
+	values[LOCALID] = *launcher->local_rank ? preload_env(environ, launcher->local_rank) : NULL;
+	values[NTASKS] = *launcher->size ? preload_env(environ, launcher->size) : NULL;
 	for (size_t i = 0; i < MARK; i++) {
 		if (is_number(values[i])) {
 			put(i, names[i], values[i]);

@@ -12,7 +12,13 @@
 
 #define COMMAND_DIR LIBEXECDIR "/bin/"
 
-static const char *const commands[] = {
+/*
+ * Tables in this library are arrays of characters, not of pointers, and variables are in .data even when zero: pointers
+ * to relocate, and a .bss to map and clear, would cost each process of a job some microseconds (tests/bench/preload).
+ */
+#define MAX_NAME 24
+
+static const char commands[][sizeof COMMAND_DIR + MAX_NAME] = {
 #define COMMAND(name) COMMAND_DIR #name,
 #include "common/commands.def"
 #undef COMMAND
@@ -24,7 +30,7 @@ static struct {
 	bool ready;    /* next is filled */
 	bool on;       /* not switched off, not a set-user-id program */
 	bool redirect; /* on, and not a program of ours */
-} state;
+} state IN_DATA;
 
 const char *preload_env(char *const *envp, const char *name)
 {
@@ -138,7 +144,7 @@ static bool cannot_run(int error)
 /* Where Slurm itself is installed: system folders, /opt, a bin or sbin below a folder slurm*, and our own folder. */
 static bool is_slurm_place(const char *path)
 {
-	static const char *const roots[] = { "/usr/", "/bin/", "/sbin/", "/opt/", COMMAND_DIR };
+	static const char roots[][sizeof COMMAND_DIR] = { "/usr/", "/bin/", "/sbin/", "/opt/", COMMAND_DIR };
 	const char *base = text_base(path), *component = path, *previous = path;
 	bool named = false;
 
@@ -173,6 +179,7 @@ static int translator_else(const struct call *call, const char *target, const ch
 }
 
 /* A bare name: a program of the user's own that is on PATH before any place of Slurm's is the one he means. */
+__attribute__((noinline)) /* its buffer is not to be on the stack of every exec */
 static int call_searched(const struct call *call, const char *target, const char *file)
 {
 	char candidate[PATH_MAX];

@@ -9,6 +9,9 @@
 #include <spawn.h>
 #include <stdbool.h>
 
+/* For a variable that is zero at first: see the note on tables in preload.c. */
+#define IN_DATA __attribute__((section(".data")))
+
 enum call_kind { CALL_EXECV, CALL_EXECVE, CALL_EXECVP, CALL_EXECVPE, CALL_SPAWN, CALL_SPAWNP };
 
 /* The caller's arguments, borrowed. argv and envp may be NULL. The last three are for CALL_SPAWN*. */
