@@ -50,24 +50,31 @@ remember = $(if $(call differ,$(shell cat $(BUILD)/$(1) 2>/dev/null),$(strip $(2
 $(call remember,config,$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(soc_CFLAGS) $(VERSION))
 $(call remember,paths,$(LIBEXECDIR) $(SYSCONFDIR))
 
+# Object files of sources. translate's are in obj/, since $(BUILD)/translate is the program.
+objects = $(patsubst %.c,$(BUILD)/%.o,$(filter-out translate/%,$(1))) \
+	$(patsubst %.c,$(BUILD)/obj/%.o,$(filter translate/%,$(1)))
+
 MODULES := common conf ocs translate launcher preload tests docs packaging
 include $(MODULES:%=%/module.mk)
 
 # --- objects, one archive a folder (so that a program takes only what it uses) ---
 ARCHIVED := common conf ocs translate launcher
-objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
-
-$(BUILD)/%.o: %.c $(BUILD)/config
+define compile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(soc_CPPFLAGS) $($(firstword $(subst /, ,$<))_CPPFLAGS) $(CPPFLAGS) $(soc_CFLAGS) \
 		$($(firstword $(subst /, ,$<))_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+endef
+$(BUILD)/%.o: %.c $(BUILD)/config
+	$(compile)
+$(BUILD)/obj/%.o: %.c $(BUILD)/config
+	$(compile)
 
 define archive
 $(BUILD)/lib$(1).a: $(call objects,$($(1)_SRCS))
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$^
--include $(patsubst %.c,$(BUILD)/%.d,$($(1)_SRCS))
+-include $(patsubst %.o,%.d,$(call objects,$($(1)_SRCS)))
 endef
 $(foreach m,$(ARCHIVED),$(eval $(call archive,$(m))))
 

@@ -24,18 +24,29 @@ const struct applet *applet_find(const char *name)
 	return NULL;
 }
 
+static struct conf conf = CONF_INIT;
+static bool loaded;
+
+static int load(struct error *err)
+{
+	if (!loaded && conf_load(&conf, err) < 0)
+		return -1;
+	loaded = true;
+	return 0;
+}
+
 const struct conf *applet_conf(void)
 {
-	static struct conf conf = CONF_INIT;
-	static bool loaded;
 	struct error err = ERROR_INIT;
 
-	if (loaded)
-		return &conf;
-	if (conf_load(&conf, &err) < 0) {
+	if (load(&err) < 0) {
 		log_fatal("%s", err.text);
 		exit(1);
 	}
-	loaded = true;
 	return &conf;
+}
+
+const char *applet_version(void)
+{
+	return load(NULL) < 0 ? NULL : conf.slurm_version;
 }

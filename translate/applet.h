@@ -32,5 +32,7 @@ const struct applet *applet_at(size_t i);
  * "<applet>: fatal: <file>:<line>: ..." and ends the process with exit 1.
  */
 const struct conf *applet_conf(void);
+/* What --version prints behind "slurm "; a broken configuration doesn't matter here. */
+const char *applet_version(void);
 
 #endif

@@ -2,13 +2,14 @@
 # Includes common/, conf/, ocs/; never launcher/ (srun execs shim-launch, whose argv and memfd are the interface).
 # One line per command, so that lines can be added without a conflict.
 translate_SRCS := translate/applet.c translate/opt.c translate/opt_text.c translate/value_common.c
-translate_SRCS += translate/directive.c translate/request.c translate/rows_submit.c translate/sbatch.c \
-	translate/value_submit.c translate/value_array.c translate/emit_qsub.c translate/pe.c translate/submit.c
+translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive.c translate/request.c \
+	translate/value_submit.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
+	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c
 translate_SRCS += translate/hostnames.c
 
 TRANSLATE := $(BUILD)/translate
 PROGRAMS += $(TRANSLATE)
-$(TRANSLATE): $(BUILD)/translate/main.o $(BUILD)/libtranslate.a $(BUILD)/libocs.a $(BUILD)/libconf.a $(BUILD)/libcommon.a
+$(TRANSLATE): $(call objects,translate/main.c) $(BUILD)/libtranslate.a $(BUILD)/libocs.a $(BUILD)/libconf.a $(BUILD)/libcommon.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(soc_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ \
 		-Wl,-Bstatic -lconfig -ljansson -lexpat -lsodium -Wl,-Bdynamic

@@ -248,10 +248,21 @@ int opt_parse_env(struct opt_run *run, char *const *envp, struct error *err)
 
 /* --- answers --- */
 
+void opt_log_error(const struct error *err)
+{
+	const char *line = err->text;
+
+	while (*line) {
+		int n = (int)strcspn(line, "\n");
+
+		log_error("%.*s", n, line);
+		line += n + (line[n] == '\n');
+	}
+}
+
 int opt_fail(const struct opt_run *run, const struct error *err)
 {
-	if (*err->text)
-		log_error("%s", err->text);
+	opt_log_error(err);
 	return err->code == ERR_USAGE ? run->tool->usage_code : 1;
 }
 
@@ -283,7 +294,7 @@ void opt_walk(const struct opt_tool *tool, opt_walk_fn *fn, void *arg)
 
 const char *opt_fate_name(int fate)
 {
-	static const char *const names[] = { "mapped", "approximated", "ignored", "refused" };
+	static const char *const names[] = { "MAPPED", "APPROXIMATED", "IGNORED", "REFUSED" };
 
 	return names[fate];
 }

@@ -57,7 +57,7 @@ struct opt_context {
 
 /*
  * Stores ctx->value in ctx->field. -1 with err: ERR_USAGE ends the tool with its usage code (255 for sbatch and srun),
- * ERR_VALUE with 1; the text is what Slurm prints behind "sbatch: error: ".
+ * ERR_VALUE with 1; the text is what Slurm prints behind "sbatch: error: " (several lines: each behind its own).
  */
 typedef int opt_parse_fn(const struct opt_context *ctx, struct error *err);
 
@@ -133,7 +133,9 @@ int opt_parse_cli(struct opt_run *run, int argc, char **argv, bool early, int *f
 int opt_parse_directive(struct opt_run *run, int argc, char **argv, const char **extra, struct error *err);
 /* Input variables of the tool found in envp. */
 int opt_parse_env(struct opt_run *run, char *const *envp, struct error *err);
-/* Prints err (where it has a text) as "<tool>: error: ..." and gives the exit code. */
+/* Prints err as "<tool>: error: ...", a line for each of its lines (Slurm sometimes has two); nothing when empty. */
+void opt_log_error(const struct error *err);
+/* opt_log_error(), and the exit code. */
 int opt_fail(const struct opt_run *run, const struct error *err);
 /* Was the option given, and where last? */
 bool opt_given(const struct opt_run *run, const char *name, enum opt_origin *origin);
@@ -146,7 +148,7 @@ const char *opt_fate_name(int fate);
 
 void opt_print_help(const struct opt_tool *tool, FILE *out);
 void opt_print_usage(const struct opt_tool *tool, FILE *out);
-/* One line per row, tab separated: tool, name, letter, arg, variables, metavar, fate, sge, help, note. */
+/* One line per row, tab separated: tool, name, letter, arg, variables, metavar, fate, sge, help, note, "hidden". */
 void opt_print_rows(const struct opt_tool *tool, FILE *out);
 
 /* --- shared parsers; the comment says the type of the field --- */

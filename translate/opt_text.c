@@ -124,9 +124,9 @@ static void print_row(const struct opt_row *row, void *arg)
 	char letter[2] = { row->key, 0 };
 
 	add_variables(&variables, p->tool, row->env);
-	fprintf(p->out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p->tool->name, row->name, letter, args[row->arg],
+	fprintf(p->out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p->tool->name, row->name, letter, args[row->arg],
 		variables.buf, text_or_empty(row->metavar), opt_fate_name(row->fate), text_or_empty(row->sge),
-		text_or_empty(row->help), text_or_empty(row->note));
+		text_or_empty(row->help), text_or_empty(row->note), row->hidden ? "hidden" : "");
 }
 
 void opt_print_rows(const struct opt_tool *tool, FILE *out)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "translate/place.h"
+
+#include "common/mem.h"
+
+#include <string.h>
+
+void place_release(struct place *p)
+{
+	free(p->queue);
+	free(p->pe);
+	*p = (struct place)PLACE_INIT;
+}
+
+static int invalid_partition(const char *name, struct error *err)
+{
+	return error_set(err, ERR_VALUE,
+			 "invalid partition specified: %s\n"
+			 "Batch job submission failed: Invalid partition name specified",
+			 *name ? name : "(null)");
+}
+
+/* A partition is a queue; what would be a pattern, a host or a host group to the engine is no name of a partition. */
+static int choose_queue(struct place *p, const struct conf *conf, const char *partitions, struct error *err)
+{
+	cleanup_strbuf struct strbuf queues = STRBUF_INIT;
+
+	if (!partitions)
+		return 0;
+	do {
+		size_t n = strcspn(partitions, ",");
+		cleanup_free char *name = xstrndup(partitions, n);
+		const struct conf_partition *row = conf_partition(conf, name);
+
+		if (!*name || strpbrk(name, "*?[]@!|&()\\ "))
+			return invalid_partition(name, err);
+		strbuf_addf(&queues, "%s%s", queues.len ? "," : "", row && row->queue ? row->queue : name);
+		partitions += n;
+	} while (*partitions++ == ',');
+	p->queue = strbuf_steal(&queues);
+	return 0;
+}
+
+/* The PE that the site names for the partition; the first of several partitions decides. */
+static const char *forced_pe(const struct conf *conf, const char *partitions)
+{
+	cleanup_free char *name = partitions ? xstrndup(partitions, strcspn(partitions, ",")) : NULL;
+	const struct conf_partition *row = name ? conf_partition(conf, name) : NULL;
+
+	return row ? row->pe : NULL;
+}
+
+uint32_t place_widest_parse(const char *text)
+{
+	unsigned long widest = 0;
+
+	/* "all.q@c1   BIP   0/1/4   0.02 ...": reserved/used/total; engines before 6.2 print used/total. */
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *end = line + strcspn(line, "\n");
+		const char *at = line + strcspn(line, " \n"), *slash = NULL;
+		unsigned long n;
+
+		if (*line == ' ' || !memchr(line, '@', (size_t)(at - line)))
+			continue;
+		at += strspn(at, " ");
+		at += strcspn(at, " \n");
+		at += strspn(at, " ");
+		for (const char *c = at; c < end && *c != ' '; c++)
+			if (*c == '/')
+				slash = c;
+		n = slash ? strtoul(slash + 1, NULL, 10) : 0;
+		if (n > widest)
+			widest = n;
+	}
+	return widest > UINT32_MAX ? UINT32_MAX : (uint32_t)widest;
+}
+
+int place_widest(const char *queue, int timeout, uint32_t *slots, struct error *err)
+{
+	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
+	cleanup_argvec struct argvec argv = ARGVEC_INIT;
+
+	/* -s p with a user that nobody is: the queues, without the jobs in them. */
+	argvec_pushl(&argv, "qstat", "-f", "-u", "-", "-s", "p", NULL);
+	if (queue)
+		argvec_pushl(&argv, "-q", queue, NULL);
+	if (engine_run(&argv, NULL, timeout, &answer, err) < 0)
+		return -1;
+	*slots = place_widest_parse(answer.out.buf);
+	return 0;
+}
+
+static int no_pe(const struct conf *conf, const struct geometry *g, bool has_par, const char *forced, struct error *err)
+{
+	char need[128];
+
+	if (forced)
+		return error_set(err, ERR_ENGINE,
+				 "Batch job submission failed: parallel environment %s of the configuration doesn't exist or "
+				 "has another allocation_rule than %u; correct it, or run slurm-on-ocs install",
+				 forced, g->per_host);
+	if (has_par)
+		snprintf(need, sizeof(need), "none with control_slaves TRUE");
+	else if (g->per_host)
+		snprintf(need, sizeof(need), "none named %.60s.%u or with allocation_rule %u", conf->pe_family,
+			 g->per_host, g->per_host);
+	else
+		snprintf(need, sizeof(need), "none named %.60s.fill or with allocation_rule $fill_up",
+			 conf->pe_family);
+	return error_set(err, ERR_ENGINE,
+			 "Batch job submission failed: no parallel environment for this geometry (%s); an administrator "
+			 "makes it with: slurm-on-ocs install",
+			 need);
+}
+
+/* Geometry and PE from the PEs of l; 1 when none fits. */
+static int choose_from(struct place *p, const struct pe_list *l, const struct request *r, const char *forced,
+		       bool has_par, int timeout, struct error *err)
+{
+	struct pe_choice choice;
+	bool may_fill = pe_can_fill(l, forced, has_par);
+
+	if (!p->widest && (geometry_needs_width(r) || !may_fill) &&
+	    place_widest(p->queue, timeout, &p->widest, err) < 0)
+		return -1;
+	if (geometry_plan(r, p->widest, may_fill, &p->geometry, err) < 0)
+		return -1;
+	if (geometry_is_serial(&p->geometry))
+		return 0;
+	if (pe_choose(l, &p->geometry, forced, has_par, &choice) < 0)
+		return 1;
+	p->pe = xstrdup(choice.name);
+	memcpy(p->par, choice.par, sizeof(p->par));
+	return 0;
+}
+
+/* Names first (one call, cached), then the rules of what isn't the installer's, then without the cache. */
+static int choose_pe(struct place *p, const struct conf *conf, const struct request *r, const char *forced,
+		     const char *dir, struct error *err)
+{
+	cleanup_pe_list struct pe_list l = PE_LIST_INIT;
+	struct engine_kind kind;
+	int rc = 1;
+
+	if (engine_kind(&kind, err) < 0)
+		return -1;
+	for (int fresh = 0; rc == 1 && fresh <= 1; fresh++) {
+		if (pe_list_load(&l, dir, conf->pe_family, fresh, err) < 0)
+			return -1;
+		rc = choose_from(p, &l, r, forced, kind.has_par, conf->engine_timeout, err);
+		if (rc != 1)
+			break;
+		if (pe_list_complete(&l, dir, err) < 0)
+			return -1;
+		rc = choose_from(p, &l, r, forced, kind.has_par, conf->engine_timeout, err);
+	}
+	return rc == 1 ? no_pe(conf, &p->geometry, kind.has_par, forced, err) : rc;
+}
+
+int place_choose(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
+		 struct error *err)
+{
+	const char *partitions = r->partition ? r->partition : conf->default_partition;
+
+	if (choose_queue(p, conf, partitions, err) < 0)
+		return -1;
+	/* The usual small job needs no look at PEs. */
+	if (!geometry_needs_width(r)) {
+		if (geometry_plan(r, 0, true, &p->geometry, err) < 0)
+			return -1;
+		if (geometry_is_serial(&p->geometry))
+			return 0;
+	}
+	return choose_pe(p, conf, r, forced_pe(conf, partitions), dir, err);
+}

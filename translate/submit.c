@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "translate/submit.h"
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/path.h"
+#include "ocs/engine.h"
+#include "ocs/jobspec.h"
+#include "ocs/qstat.h"
+#include "ocs/record.h"
+#include "ocs/spool.h"
+#include "translate/emit_qsub.h"
+#include "translate/place.h"
+#include "translate/stub.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SWEEP_INTERVAL (60 * 60)    /* s */
+#define SWEEP_AGE (24 * 60 * 60)    /* s without a change in the folder */
+#define FAILED "Batch job submission failed: "
+
+extern char **environ;
+
+/* Everything between the request and the engine's answer. */
+struct attempt {
+	struct submission *s;
+	struct place place;
+	struct spool spool;
+	char *root;      /* of the spool folders */
+	char *options;   /* path of the file with options for qsub */
+	char *stub;      /* path */
+	char *work_dir;
+};
+
+static void attempt_release(struct attempt *a)
+{
+	place_release(&a->place);
+	spool_release(&a->spool);
+	free(a->root);
+	free(a->options);
+	free(a->stub);
+	free(a->work_dir);
+}
+
+#define cleanup_attempt cleanup(attempt_release)
+
+/* --- the job file --- */
+
+static uint32_t seconds(int v)
+{
+	return v > 0 ? (uint32_t)v : 0;
+}
+
+static void fill_launch(struct launch_settings *l, const struct conf *c)
+{
+	l->port_first = (uint16_t)c->port_first;
+	l->port_last = (uint16_t)c->port_last;
+	l->launch_timeout = seconds(c->launch_timeout);
+	l->control_timeout = seconds(c->control_timeout);
+	l->ping_interval = seconds(c->ping_interval);
+	l->auth_timeout = seconds(c->auth_timeout);
+	l->race_retry = seconds(c->race_retry);
+	l->slot_retry = seconds(c->slot_retry);
+	l->kill_wait = seconds(c->kill_wait);
+	l->launch_window = seconds(c->launch_window);
+	l->tree_width = seconds(c->tree_width);
+	l->kill_on_bad_exit = c->kill_on_bad_exit;
+	l->interface = xstrdup(c->interface);
+	l->container_runtimes = xstrdup(c->container_runtimes);
+	l->accounting_dir = xstrdup(c->accounting_dir);
+	l->cluster_name = xstrdup(c->cluster_name);
+}
+
+static mode_t current_umask(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return mask;
+}
+
+static void fill_strings(struct jobspec *j, const struct attempt *a)
+{
+	const struct request *r = a->s->request;
+	char host[HOST_NAME_MAX + 1] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	j->name = xstrdup(a->s->name);
+	j->partition = xstrdup(r->partition ? r->partition : a->s->conf->default_partition);
+	j->account = xstrdup(r->account);
+	j->qos = xstrdup(r->qos);
+	j->comment = xstrdup(r->comment);
+	j->command = xstrdup(a->s->command);
+	j->submit_dir = xstrdup(a->s->cwd);
+	j->submit_host = xstrdup(host);
+	j->work_dir = xstrdup(a->work_dir);
+	j->std_in = xstrdup(r->std_in);
+	j->std_out = xstrdup(r->std_out);
+	j->std_err = xstrdup(r->std_err);
+	j->distribution = xstrdup(r->distribution);
+}
+
+static void fill_jobspec(struct jobspec *j, const struct attempt *a)
+{
+	const struct request *r = a->s->request;
+
+	jobspec_init(j);
+	fill_strings(j, a);
+	j->open_mode = r->open_mode;
+	j->umask = current_umask();
+	if (r->export_spec && strcmp(r->export_spec, "ALL")) {
+		j->export_none_env = true;
+		j->export_env = xstrdup(r->export_spec);
+	}
+	j->get_user_env = r->get_user_env || j->export_none_env;
+	j->min_nodes = r->nodes.min;
+	j->max_nodes = r->nodes.max;
+	j->ntasks = r->ntasks;
+	j->ntasks_per_node = r->ntasks_per_node;
+	j->cpus_per_task = r->cpus_per_task;
+	j->slots_per_host = a->place.geometry.per_host;
+	j->overcommit = r->overcommit;
+	j->time_limit = r->time_limit;
+	j->requeue = r->requeue > 0;
+	if (r->array.count) {
+		j->array_index = xmemdup(r->array.index, r->array.count * sizeof(*r->array.index));
+		j->array_count = r->array.count;
+		j->array_step = r->array.step;
+	}
+	fill_launch(&j->launch, a->s->conf);
+}
+
+/* --- the spool folder --- */
+
+static void pack_args(struct strbuf *out, const struct argvec *args)
+{
+	for (size_t i = 0; i < args->n; i++)
+		strbuf_add(out, args->v[i], strlen(args->v[i]) + 1);
+}
+
+static int write_stub(struct attempt *a, struct error *err)
+{
+	cleanup_free char *minder = path_sibling("minder", err);
+	cleanup_free char *launch = minder ? path_sibling("shim-launch", err) : NULL;
+	cleanup_strbuf struct strbuf stub = STRBUF_INIT;
+
+	if (!launch)
+		return -1;
+	stub_write(&stub, minder, launch, a->spool.dir, a->work_dir);
+	a->stub = path_join(a->spool.dir, "stub");
+	return path_write_newat(a->spool.fd, "stub", 0700, stub.buf, stub.len, true, err);
+}
+
+/* The context goes by a file: what is on qsub's command line stays in the engine's accounting for ever. */
+static int write_options(struct attempt *a, struct error *err)
+{
+	cleanup_free char *context = emit_context(a->s->request, a->s->name, a->spool.uuid);
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, "-ac soo=%s\n", context);
+	a->options = path_join(a->spool.dir, "options");
+	return path_write_newat(a->spool.fd, "options", 0600, text.buf, text.len, true, err);
+}
+
+static int write_files(struct attempt *a, struct error *err)
+{
+	cleanup_jobspec struct jobspec job;
+	cleanup_strbuf struct strbuf packed = STRBUF_INIT, args = STRBUF_INIT, env = STRBUF_INIT;
+	int fd = a->spool.fd;
+
+	fill_jobspec(&job, a);
+	jobspec_pack(&job, &packed);
+	pack_args(&args, &a->s->args);
+	env_pack(&a->s->env, &env);
+	if (path_write_newat(fd, "job", 0600, packed.buf, packed.len, true, err) < 0 ||
+	    path_write_newat(fd, "script", 0700, a->s->script, a->s->script_len, true, err) < 0 ||
+	    path_write_newat(fd, "args", 0600, args.buf, args.len, true, err) < 0 ||
+	    path_write_newat(fd, "env", 0600, env.buf, env.len, true, err) < 0 || write_options(a, err) < 0 ||
+	    write_stub(a, err) < 0)
+		return error_wrap(err, "spool folder %s", a->spool.dir);
+	if (fsync(fd) < 0)
+		return error_errno(err, "spool folder %s", a->spool.dir);
+	return 0;
+}
+
+/* --- the engine --- */
+
+/*
+ * What the engine's client gets to see: nothing of the user's, so that a site's or user's own -V in a defaults file
+ * takes nothing of it into the job's public record.
+ */
+static void client_environment(struct env *out)
+{
+	static const char *const names[] = { "PATH", "HOME", "LOGNAME", "USER", "SHELL", "TZ", NULL };
+
+	for (char **e = environ; *e; e++)
+		if (!strncmp(*e, "SGE_", 4) && strncmp(*e, "SGE_TASK_", 9))
+			argvec_push(&out->vars, *e);
+	for (size_t i = 0; names[i]; i++)
+		if (getenv(names[i]))
+			env_set(out, names[i], getenv(names[i]));
+}
+
+static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answer, struct error *err)
+{
+	struct qsub_input in = {
+		.request = a->s->request,
+		.geometry = &a->place.geometry,
+		.queue = a->place.queue,
+		.pe = a->place.pe,
+		.par = *a->place.par ? a->place.par : NULL,
+		.name = a->s->name,
+		.h_rt = h_rt,
+		.options = a->options,
+		.script = a->stub,
+	};
+	cleanup_argvec struct argvec argv = ARGVEC_INIT;
+	cleanup_env struct env env = ENV_INIT;
+
+	emit_qsub(&in, &argv);
+	client_environment(&env);
+	return engine_run(&argv, env.vars.v, a->s->conf->engine_timeout, answer, err);
+}
+
+static bool says(const struct engine_answer *answer, const char *words)
+{
+	return strstr(answer->err.buf, words) || strstr(answer->out.buf, words);
+}
+
+/* The partition whose queue the engine's words name in double quotes; partitions itself where it can't be told. */
+static char *partition_of(const struct conf *conf, const char *partitions, const char *words)
+{
+	const char *open = strchr(words, '"');
+	const char *close = open ? strchr(open + 1, '"') : NULL;
+	cleanup_free char *queue = close ? xstrndup(open + 1, close - open - 1) : NULL;
+
+	for (const char *p = partitions; queue && *p; p += strcspn(p, ","), p += *p == ',') {
+		cleanup_free char *name = xstrndup(p, strcspn(p, ","));
+		const struct conf_partition *row = conf_partition(conf, name);
+
+		if (!strcmp(row && row->queue ? row->queue : name, queue))
+			return steal_ptr(&name);
+	}
+	return xstrdup(partitions);
+}
+
+static int explain_refusal(struct attempt *a, const struct engine_answer *answer, struct error *err)
+{
+	const struct request *r = a->s->request;
+	const char *partitions = r->partition ? r->partition : a->s->conf->default_partition;
+	struct error words = ERROR_INIT;
+
+	if (engine_is_down(answer))
+		return error_set(err, ERR_ENGINE, FAILED "Unable to contact slurm controller (connect failure)");
+	if (says(answer, "no suitable queues")) {
+		if (!a->place.widest)
+			place_widest(a->place.queue, a->s->conf->engine_timeout, &a->place.widest, NULL);
+		return geometry_refuse(r, a->place.widest, err);
+	}
+	engine_refusal(answer, &words);
+	if (partitions && says(answer, "unknown queue")) {
+		cleanup_free char *name = partition_of(a->s->conf, partitions, words.text);
+
+		return error_set(err, ERR_ENGINE,
+				 "invalid partition specified: %s\n" FAILED "Invalid partition name specified", name);
+	}
+	return error_set(err, ERR_ENGINE, FAILED "%s", words.text);
+}
+
+/* The number in the last line of -terse that starts with one ("57", "57.1-3:1"); 0: none. */
+static uint64_t read_job_id(const char *out)
+{
+	uint64_t id = 0;
+
+	for (; *out; out += strcspn(out, "\n"), out += *out == '\n')
+		if (isdigit((unsigned char)*out))
+			id = strtoull(out, NULL, 10);
+	return id;
+}
+
+/*
+ * h_rt is a backstop later than the limit; where no queue allows that much, the limit itself, which the engine
+ * enforces about a second late.
+ */
+static int ask_engine(struct attempt *a, struct engine_answer *answer, struct error *err)
+{
+	int64_t limit = a->s->request->time_limit;
+	int64_t h_rt = emit_h_rt(limit, seconds(a->s->conf->kill_wait));
+
+	if (run_qsub(a, h_rt, answer, err) < 0)
+		return -1;
+	if (h_rt && answer->code != 0 && says(answer, "no suitable queues"))
+		return run_qsub(a, limit, answer, err);
+	return 0;
+}
+
+/* 0 with the id; -1 refused; -2: qsub died or gave no id, so that there may be a job. */
+static int submit_spooled(struct attempt *a, uint64_t *job_id, struct error *err)
+{
+	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
+
+	if (ask_engine(a, &answer, err) < 0) {
+		error_wrap(err, "Batch job submission failed");
+		return answer.code ? -2 : -1;
+	}
+	if (answer.code > 128) {
+		error_set(err, ERR_ENGINE, FAILED "qsub was killed by signal %d", answer.code - 128);
+		return -2;
+	}
+	if (answer.code != 0)
+		return explain_refusal(a, &answer, err);
+	*job_id = read_job_id(answer.out.buf);
+	if (*job_id)
+		return 0;
+	error_set(err, ERR_ENGINE, FAILED "qsub gave no job id");
+	return -2;
+}
+
+/* --- afterwards --- */
+
+static void add_indexes(struct record *rec, const struct array_request *array)
+{
+	if (!array->count)
+		return;
+	strbuf_addstr(&rec->json, ",\"array\":[");
+	for (uint32_t i = 0; i < array->count; i++)
+		strbuf_addf(&rec->json, i ? ",%u" : "%u", array->index[i]);
+	strbuf_addch(&rec->json, ']');
+}
+
+static void add_given(struct record *rec, const char *key, uint32_t n)
+{
+	if (n != REQUEST_UNSET)
+		record_int(rec, key, n);
+}
+
+static void write_record(struct attempt *a, uint64_t job_id)
+{
+	const struct request *r = a->s->request;
+	const struct passwd *pw = getpwuid(getuid());
+	char host[HOST_NAME_MAX + 1] = "";
+	struct error err = ERROR_INIT;
+	struct record rec;
+	cleanup_fd int fd = record_open_dir(a->s->conf->accounting_dir, a->spool.dir, &err);
+
+	gethostname(host, sizeof(host) - 1);
+	record_begin(&rec, "submit", job_id, 0, 0);
+	record_str(&rec, "name", a->s->name);
+	record_str(&rec, "partition", r->partition ? r->partition : a->s->conf->default_partition);
+	record_str(&rec, "account", r->account);
+	record_str(&rec, "qos", r->qos);
+	record_str(&rec, "comment", r->comment);
+	record_str(&rec, "user", pw ? pw->pw_name : NULL);
+	record_int(&rec, "uid", getuid());
+	add_given(&rec, "nodes", r->nodes.min);
+	record_int(&rec, "ntasks", r->tasks);
+	add_given(&rec, "cpus_per_task", r->cpus_per_task);
+	record_int(&rec, "time_limit", r->time_limit);
+	record_str(&rec, "work_dir", a->work_dir);
+	record_str(&rec, "command", a->s->command);
+	record_str(&rec, "std_out", r->std_out);
+	record_str(&rec, "std_err", r->std_err);
+	add_indexes(&rec, &r->array);
+	record_str(&rec, "spool", a->spool.uuid);
+	if (fd < 0 || record_append(&rec, fd, job_id, 0, host, &err) < 0)
+		log_verbose("job %" PRIu64 ": no record of its submission: %s", job_id, err.text);
+	record_release(&rec);
+}
+
+static void open_folders(struct attempt *a, struct submission *s)
+{
+	const char *chdir = s->request->chdir;
+
+	*a = (struct attempt){ .s = s, .spool = SPOOL_INIT };
+	a->work_dir = chdir ? path_join(s->cwd, chdir) : xstrdup(s->cwd);
+}
+
+int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
+{
+	cleanup_attempt struct attempt a;
+	cleanup_free char *cluster = NULL;
+	struct error later = ERROR_INIT;
+	int rc = -1;
+
+	open_folders(&a, s);
+	a.root = conf_spool_dir(s->conf, err);
+	if (!a.root || spool_create(&a.spool, a.root, s->conf->cluster_name, err) < 0)
+		return a.root ? error_wrap(err, "Batch job submission failed") : -1;
+	cluster = path_join(a.root, s->conf->cluster_name);
+	if (place_choose(&a.place, s->conf, s->request, cluster, err) == 0) {
+		if (write_files(&a, err) < 0)
+			error_wrap(err, "Batch job submission failed");
+		else
+			rc = submit_spooled(&a, job_id, err);
+	}
+	if (rc == -1)
+		spool_remove(&a.spool, &later);
+	if (rc < 0)
+		return -1;
+	/* The supervisor links and records as well, so that a failure here loses nothing for good. */
+	if (spool_link_job(&a.spool, *job_id, &later) < 0)
+		log_error("job %" PRIu64 ": %s", *job_id, later.text);
+	write_record(&a, *job_id);
+	return 0;
+}
+
+int submit_test(struct submission *s, char **answer, struct error *err)
+{
+	cleanup_attempt struct attempt a;
+	cleanup_engine_answer struct engine_answer reply = ENGINE_ANSWER_INIT;
+	cleanup_free char *cluster = NULL;
+
+	open_folders(&a, s);
+	a.root = conf_spool_dir(s->conf, err);
+	if (!a.root)
+		return -1;
+	cluster = path_join(a.root, s->conf->cluster_name);
+	if (place_choose(&a.place, s->conf, s->request, cluster, err) < 0 || ask_engine(&a, &reply, err) < 0)
+		return -1;
+	if (says(&reply, "no suitable queues") || says(&reply, "verification: no"))
+		return geometry_refuse(s->request, 0, err);
+	if (reply.code != 0)
+		return explain_refusal(&a, &reply, err);
+	*answer = xstrndup(reply.out.buf, strcspn(reply.out.buf, "\n"));
+	return 0;
+}
+
+/* --- housekeeping --- */
+
+struct known {
+	const struct conf *conf;
+	const char *root;
+	struct qstat jobs;
+	bool asked, failed;
+};
+
+/* Is there a job of this user without a link, to which a folder without one could belong? */
+static bool has_unlinked_job(const struct known *k)
+{
+	for (size_t i = 0; i < k->jobs.n; i++) {
+		cleanup_spool struct spool s = SPOOL_INIT;
+
+		if (spool_open_job(&s, k->root, k->conf->cluster_name, k->jobs.jobs[i].id, NULL) < 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_known(uint64_t job_id, void *arg)
+{
+	struct known *k = arg;
+	const struct passwd *pw = getpwuid(getuid());
+
+	if (!k->asked) {
+		k->asked = true;
+		k->failed = !pw || qstat_list(&k->jobs, pw->pw_name, NULL, k->conf->engine_timeout, NULL) < 0;
+	}
+	if (k->failed)
+		return true;
+	if (!job_id)
+		return has_unlinked_job(k);
+	for (size_t i = 0; i < k->jobs.n; i++)
+		if (k->jobs.jobs[i].id == job_id)
+			return true;
+	return false;
+}
+
+void submit_sweep(const struct conf *conf)
+{
+	cleanup_free char *root = conf_spool_dir(conf, NULL);
+	struct known k = { .conf = conf, .root = root, .jobs = QSTAT_INIT };
+
+	if (root)
+		spool_sweep(root, conf->cluster_name, SWEEP_INTERVAL, SWEEP_AGE, is_known, &k);
+	qstat_release(&k.jobs);
+}
