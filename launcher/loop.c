@@ -226,7 +226,10 @@ int loop_run(struct loop *l, struct error *err)
 	while (!l->stop) {
 		int n = epoll_wait(l->epoll_fd, evs, 64, next_timeout(l));
 
-		if (n < 0 && errno != EINTR)
+		/* stopped and continued: what happened meanwhile comes before timers that are overdue only by that */
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
 			return error_errno(err, "epoll_wait");
 		for (int i = 0; i < n && !l->stop; i++) {
 			struct loop_watch *w = evs[i].data.ptr;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our end of the pipe to the minder above us (launcher/minder.c). */
+#ifndef SOC_LAUNCHER_MINDED_H
+#define SOC_LAUNCHER_MINDED_H
+
+#include <sys/types.h>
+
+/* First of all in main(): takes the descriptor over, so that no child and no environment of ours has it. */
+void minded_attach(void);
+/* pid is the script: should we die, the minder waits for it. */
+void minded_tell(pid_t script);
+
+#endif
