@@ -22,9 +22,11 @@ static void mark_number(struct hostlist *hl, size_t at)
 {
 	size_t n = hl->names.n;
 
-	/* grows with the vector of names: allocation sizes are powers of two there */
 	if (hl->nnumbers < n) {
-		hl->numbers = xreallocarray(hl->numbers, hl->names.alloc, sizeof(*hl->numbers));
+		if (hl->numbers_alloc < n) {
+			hl->numbers_alloc = hl->names.alloc;
+			hl->numbers = xreallocarray(hl->numbers, hl->numbers_alloc, sizeof(*hl->numbers));
+		}
 		memset(hl->numbers + hl->nnumbers, 0, (n - hl->nnumbers) * sizeof(*hl->numbers));
 		hl->nnumbers = n;
 	}

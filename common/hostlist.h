@@ -20,9 +20,10 @@ struct hostlist {
 	/* "n1[5-6]" folds to itself, not to n[15-16]: where the number of such a name begins (0: at its first digit) */
 	size_t *numbers;
 	size_t nnumbers; /* <= names.n */
+	size_t numbers_alloc;
 };
 
-#define HOSTLIST_INIT { ARGVEC_INIT, NULL, 0 }
+#define HOSTLIST_INIT { ARGVEC_INIT, NULL, 0, 0 }
 #define cleanup_hostlist cleanup(hostlist_release)
 
 void hostlist_release(struct hostlist *hl);
