@@ -7,7 +7,7 @@ launcher_CFLAGS := -Os
 launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c
 launcher_SRCS += launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c launcher/guard.c launcher/minded.c
 # steps and the wire
-launcher_SRCS += launcher/proto.c launcher/auth.c launcher/channel.c launcher/net.c launcher/dial.c launcher/layout.c
+launcher_SRCS += launcher/proto.c launcher/auth.c launcher/channel.c launcher/net.c launcher/dial.c launcher/layout.c launcher/stepenv.c
 
 SHIM_LAUNCH := $(BUILD)/shim-launch
 PROGRAMS += $(SHIM_LAUNCH) $(BUILD)/minder $(BUILD)/starter
