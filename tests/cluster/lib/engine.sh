@@ -48,7 +48,6 @@ write_environment() {
 	local stock=$ENGINE_BIN:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 	local variables=(SGE_ROOT="$STATE/root" SGE_CELL=default SGE_ARCH=lx-amd64
 		SGE_CLUSTER_NAME="$CLUSTER" SGE_QMASTER_PORT=6444 SGE_EXECD_PORT=6445)
-	[ -z "$ENGINE_ROOT" ] || variables+=(LD_LIBRARY_PATH="$ENGINE_LIB")
 	{
 		printf 'ENGINE_ENV=(%s)\n' "${variables[*]@Q}"
 		printf 'STOCK_PATH=%q\n' "$stock"
@@ -73,11 +72,46 @@ make_cell() {
 	chown -R "$(admin_id)" "$root/default" "$STATE/qmaster" "$STATE/spooldb"
 }
 
-# global_configuration: the engine's own default with the lines of config/global put over it
+# stock_configuration: the engine's own default. Debian has it as a file, upstream in its installer.
+stock_configuration() {
+	if [ -z "$ENGINE_ROOT" ]; then
+		cat /usr/share/gridengine/default-configuration
+		return
+	fi
+	# shellcheck disable=SC2016  # expanded by the inner shell
+	env ECHO=echo SGE_VERSION= AFS=false CFG_EXE_SPOOL=/tmp MAILER=/bin/true XTERM=/usr/bin/xterm \
+		CFG_MAIL_ADDR=none CFG_GID_RANGE=20000-20200 QLOGIN_DAEMON=builtin QLOGIN_COMMAND=builtin \
+		RLOGIN_DAEMON=builtin RLOGIN_COMMAND=builtin RSH_DAEMON=builtin RSH_COMMAND=builtin \
+		sh -c '. "$1/util/install_modules/inst_qmaster.sh"; PrintConf' sh "$ENGINE_ROOT"
+}
+
+# global_configuration: the engine's default with the lines of config/global put over it
 global_configuration() {
-	render global EXECD_PARAMS="$(execd_params)" |
-		awk 'NR == FNR { ours[$1] = $0; next } $1 in ours { print ours[$1]; next } { print }' \
-			- /usr/share/gridengine/default-configuration
+	local stock ours
+	stock=$(stock_configuration)
+	ours=$(render global EXECD_PARAMS="$(execd_params)")
+	awk 'NR == FNR { ours[$1] = $0; next } $1 in ours { print ours[$1]; next } { print }' \
+		<(echo "$ours") <(echo "$stock")
+}
+
+# write_pes FOLDER: the stock ones; upstream has no smp, so it is made of make
+write_pes() {
+	cp "$RESOURCES/pe/make" "$1/make"
+	if [ -e "$RESOURCES/pe/smp" ]; then
+		cp "$RESOURCES/pe/smp" "$1/smp"
+	else
+		# shellcheck disable=SC2016  # the engine's words
+		sed 's/^\(pe_name *\).*/\1smp/; s/^\(allocation_rule *\).*/\1$pe_slots/' "$RESOURCES/pe/make" >"$1/smp"
+	fi
+}
+
+# gpu_amount: what an execution host says that it has; engines of ENGINE_ROOT know ids (RSMAP)
+gpu_amount() {
+	if [ -n "$ENGINE_ROOT" ] && [ "$GPUS" -gt 0 ]; then
+		echo "$GPUS($(seq -s ' ' 0 $((GPUS - 1))))"
+	else
+		echo "$GPUS"
+	fi
 }
 
 # write_objects: the files that spooldefaults and qconf read
@@ -89,11 +123,11 @@ write_objects() {
 		echo "hostname $host" | tee "$folder/adminhosts/$host" >"$folder/submithosts/$host"
 	done
 	for host in "${HOSTS[@]:1}"; do
-		render exechost HOST="$host" >"$folder/exechosts/$host"
+		render exechost HOST="$host" GPU_AMOUNT="$(gpu_amount)" >"$folder/exechosts/$host"
 	done
 	cp "$RESOURCES"/centry/* "$folder/complexes/"
-	render gpu >"$folder/complexes/gpu"
-	cp "$RESOURCES"/pe/{make,smp} "$folder/pes/"
+	render "gpu${ENGINE_ROOT:+-rsmap}" >"$folder/complexes/gpu"
+	write_pes "$folder/pes"
 	render scheduler >"$folder/scheduler"
 	render hostgroup EXECHOSTS="${HOSTS[*]:1}" >"$folder/hostgroup"
 	render queue QUEUE=all.q SEQ_NO="$(sequence_numbers 0)" >"$folder/all.q"
