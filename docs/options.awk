@@ -56,21 +56,26 @@ function argument(bold_open, bold_close) {
 }
 
 function print_man(   line, names) {
+	if (!headed++) {
+		print "An option that is _refused_ is an error, and nothing is done. One that is _ignored_ or _approximated_"
+		print "is taken, with a warning once."
+		print ""
+	}
 	line = $3 == "" ? "" : "*-" $3 "*, "
 	line = line "*--" $2 "*"
 	if ($4 == "required")
-		line = line "=_" scd_inner($6) "_"
+		line = line "=_" scd($6) "_"
 	else if ($4 == "optional")
-		line = line "[=_" scd_inner($6) "_]"
+		line = line "[=_" scd($6) "_]"
 	print line
 	line = sentence($9)
-	if ($7 == "REFUSED")
-		line = line " Not supported: an error, and nothing is submitted or run."
-	else if ($7 == "IGNORED")
-		line = line " Ignored, with a warning."
-	if ($10 != "")
+	if ($7 != "MAPPED")
+		line = line " " sentence(tolower($7) ": " $10)
+	else if ($10 != "")
 		line = line " " sentence($10)
-	if ($8 != "")
+	if ($8 ~ /^\(/)
+		line = line " " sentence(inner($8))
+	else if ($8 != "")
 		line = line " To the engine: " $8 "."
 	if ($5 != "") {
 		names = $5
@@ -81,9 +86,9 @@ function print_man(   line, names) {
 	print ""
 }
 
-function scd_inner(s) {
-	gsub(/[\\_*]/, "\\\\&", s)
-	return s
+# Words in parentheses instead of the engine's: who does it.
+function inner(s) {
+	return substr(s, 2, length(s) - 2)
 }
 
 function print_support_head() {
@@ -108,7 +113,9 @@ function print_support() {
 	}
 	names = ($3 == "" ? "" : "-" $3 ", ") "--" $2 argument("", "")
 	what = md($9)
-	if ($8 != "")
+	if ($8 ~ /^\(/)
+		what = what "; " md(inner($8))
+	else if ($8 != "")
 		what = what ": " code($8)
 	if ($10 != "")
 		what = what ". " md(sentence($10))
