@@ -113,8 +113,9 @@ static int wait_for(pid_t pid, int *status)
 
 static pid_t start_guard(char *path, pid_t script, const sigset_t *mask)
 {
+	static char role[] = "guard";
 	char number[16];
-	char *argv[] = { path, (char[]){ "guard" }, number, NULL };
+	char *argv[] = { path, role, number, NULL };
 	pid_t pid = fork();
 
 	if (pid == 0) {

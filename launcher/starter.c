@@ -31,6 +31,7 @@ struct told {
 	const char *shell, *mode;
 	bool login;
 	char binary, no_shell; /* '0', '1', 0: not known */
+	char script[4096];     /* as the shepherd knows it; "": not known */
 };
 
 static const char *value_of(const char *variable, const char *name)
@@ -60,12 +61,25 @@ static void take_told(struct told *t)
 	*out = NULL;
 }
 
+/* The value of "\nname=" in the config file's text, up to the end of its line; NULL. */
+static const char *config_value(const char *text, const char *name, size_t *n)
+{
+	const char *line = strstr(text, name);
+
+	if (!line)
+		return NULL;
+	line += strlen(name);
+	*n = strcspn(line, "\n");
+	return line;
+}
+
 /* -b and -shell are told nowhere but in the file that the shepherd itself reads. */
 static void read_job_config(struct told *t)
 {
 	const char *dir = getenv("SGE_JOB_SPOOL_DIR");
-	char path[4096], text[16384];
-	const char *line;
+	char path[4096], text[32768];
+	const char *value;
+	size_t len;
 	ssize_t n;
 	int fd;
 
@@ -77,10 +91,12 @@ static void read_job_config(struct told *t)
 	if (n < 0)
 		return;
 	text[n] = '\0';
-	line = strstr(text, "\nhandle_as_binary=");
-	t->binary = line ? line[strlen("\nhandle_as_binary=")] : 0;
-	line = strstr(text, "\nno_shell=");
-	t->no_shell = line ? line[strlen("\nno_shell=")] : 0;
+	if ((value = config_value(text, "\nhandle_as_binary=", &len)))
+		t->binary = *value;
+	if ((value = config_value(text, "\nno_shell=", &len)))
+		t->no_shell = *value;
+	if ((value = config_value(text, "\nscript_file=", &len)) && len < sizeof(t->script))
+		memcpy(t->script, value, len);
 }
 
 static bool is_binary(const struct told *t)
@@ -112,33 +128,40 @@ static NORETURN void fail(const char *what, int code)
 	_exit(code);
 }
 
-static NORETURN void run_job(const struct told *t, char **words)
+static bool has_mode(const struct told *t, const char *mode)
 {
+	return t->mode && !strcasecmp(t->mode, mode);
+}
+
+static NORETURN void run_job(struct told *t, char **words)
+{
+	static char dash_c[] = "-c";
 	const char *shell = t->shell && *t->shell ? t->shell : "/bin/sh";
 	char name[256];
-	char **args = words;
+	char **args;
 	size_t n = 0;
 
 	while (words[n])
 		n++;
-	args = alloca((n + 3) * sizeof(*args));
+	args = alloca((n + 4) * sizeof(*args));
 	memcpy(args + 1, words, (n + 1) * sizeof(*args));
 	snprintf(name, sizeof(name), "%s%s", t->login ? "-" : "", path_basename(shell));
 	args[0] = name;
 	if (is_binary(t) && t->no_shell != '1') {
-		args[1] = (char[]){ "-c" };
-		args[2] = join(words, true);
+		/* with script_from_stdin the engine gives "-s" for the command */
+		if (has_mode(t, "script_from_stdin") && *t->script)
+			args[1] = t->script;
+		args[2] = join(args + 1, true);
+		args[1] = dash_c;
 		args[3] = NULL;
-	} else if (t->mode && !strcasecmp(t->mode, "start_as_command")) {
-		args[1] = (char[]){ "-c" };
+	} else if (has_mode(t, "start_as_command")) {
+		args[1] = dash_c;
 		args[2] = words[0];
 		args[3] = NULL;
-	} else if (is_binary(t) || (t->mode && strcasecmp(t->mode, "posix_compliant") &&
-				    strcasecmp(t->mode, "script_from_stdin"))) {
+	} else if (!has_mode(t, "script_from_stdin") && (is_binary(t) || !has_mode(t, "posix_compliant"))) {
 		execvp(words[0], words);
 		fail(words[0], errno == ENOENT ? 127 : 126);
 	}
-	/* with script_from_stdin words begins with the engine's "-s" */
 	execvp(shell, args);
 	fail(shell, errno == ENOENT ? 127 : 126);
 }
