@@ -6,6 +6,7 @@ translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive
 	translate/value_submit.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
 	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c
 translate_SRCS += translate/hostnames.c
+translate_SRCS += translate/srun.c translate/rows_srun.c translate/value_step.c
 
 TRANSLATE := $(BUILD)/translate
 PROGRAMS += $(TRANSLATE)
