@@ -35,7 +35,7 @@ struct jobspec {
 	char *account;     /* NULL: the engine's */
 	char *qos;
 	char *comment;
-	char *command;     /* script path as scontrol shows it; NULL for stdin */
+	char *command;     /* script path and arguments as scontrol shows them; NULL for stdin */
 	char *submit_dir;  /* where sbatch ran */
 	char *submit_host; /* short or as hostname says */
 	char *submit_addr; /* numeric address of the submit host; NULL */

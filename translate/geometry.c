@@ -40,13 +40,13 @@ static bool is_fill(const struct request *r)
 	       !r->overcommit && r->tasks > 1;
 }
 
-bool geometry_needs_width(const struct request *r)
+bool geometry_needs_width(const struct request *r, bool may_fill)
 {
 	if (r->overcommit || r->ntasks_per_node != REQUEST_UNSET || r->ntasks == REQUEST_UNSET)
 		return false;
 	if (is_range(r))
 		return true;
-	return r->nodes.min == REQUEST_UNSET && r->ntasks > 1 && !is_fill(r);
+	return r->nodes.min == REQUEST_UNSET && r->ntasks > 1 && !(may_fill && is_fill(r));
 }
 
 /* Slots on a host that has so many tasks. */

@@ -14,10 +14,13 @@ struct geometry {
 	uint64_t min_slots, max_slots; /* of the whole job; in steps of k */
 };
 
-/* Does it depend on how many slots a host has? Then geometry_plan() wants to know the widest host. */
-bool geometry_needs_width(const struct request *r);
 /*
- * widest: slots of the largest host; 0: not known. may_fill: a PE that fills hosts up exists.
+ * Does it depend on how many slots a host has? Then geometry_plan() wants to know the widest host.
+ * may_fill: there is a PE that fills hosts up one after the other.
+ */
+bool geometry_needs_width(const struct request *r, bool may_fill);
+/*
+ * widest: slots of the largest host; 0: not known.
  * -1 with Slurm's words when no host could ever have k slots, or the options contradict each other.
  */
 int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struct geometry *g, struct error *err);

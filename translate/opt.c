@@ -65,7 +65,7 @@ static int apply(struct opt_context *ctx, struct error *err)
 		return refuse(ctx, err);
 	ctx->run->given[i] = true;
 	ctx->run->origin[i] = ctx->origin;
-	if (row->fate != FATE_MAPPED)
+	if (row->fate != FATE_MAPPED && !ctx->run->no_warnings)
 		warn_once(ctx);
 	return 0;
 }

@@ -109,6 +109,7 @@ struct opt_run {
 	const struct opt_tool *tool;
 	void *target;
 	const char *version; /* what --version prints behind "slurm " */
+	bool no_warnings;    /* a first look, whose target is thrown away */
 	enum opt_show show;  /* set by parse functions; the engine prints it, and returns OPT_DONE */
 	bool *warned;        /* per row */
 	bool *given;         /* per row: in any pass */

@@ -80,8 +80,8 @@ int place_widest(const char *queue, int timeout, uint32_t *slots, struct error *
 	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 
-	/* -s p with a user that nobody is: the queues, without the jobs in them. */
-	argvec_pushl(&argv, "qstat", "-f", "-u", "-", "-s", "p", NULL);
+	/* A user without jobs: the queues alone are wanted. */
+	argvec_pushl(&argv, "qstat", "-f", "-u", "nobody", NULL);
 	if (queue)
 		argvec_pushl(&argv, "-q", queue, NULL);
 	if (engine_run(&argv, NULL, timeout, &answer, err) < 0)
@@ -120,7 +120,7 @@ static int choose_from(struct place *p, const struct pe_list *l, const struct re
 	struct pe_choice choice;
 	bool may_fill = pe_can_fill(l, forced, has_par);
 
-	if (!p->widest && (geometry_needs_width(r) || !may_fill) &&
+	if (!p->widest && geometry_needs_width(r, may_fill) &&
 	    place_widest(p->queue, timeout, &p->widest, err) < 0)
 		return -1;
 	if (geometry_plan(r, p->widest, may_fill, &p->geometry, err) < 0)
@@ -165,7 +165,7 @@ int place_choose(struct place *p, const struct conf *conf, const struct request 
 	if (choose_queue(p, conf, partitions, err) < 0)
 		return -1;
 	/* The usual small job needs no look at PEs. */
-	if (!geometry_needs_width(r)) {
+	if (!geometry_needs_width(r, true)) {
 		if (geometry_plan(r, 0, true, &p->geometry, err) < 0)
 			return -1;
 		if (geometry_is_serial(&p->geometry))

@@ -71,6 +71,7 @@ int check_root(const struct opt_context *ctx, struct error *err);
 int check_no_kill(const struct opt_context *ctx, struct error *err);
 int check_exclusive(const struct opt_context *ctx, struct error *err);
 int check_hint(const struct opt_context *ctx, struct error *err);
+int check_cpu_freq(const struct opt_context *ctx, struct error *err);
 int check_delay_boot(const struct opt_context *ctx, struct error *err);
 int check_gres_flags(const struct opt_context *ctx, struct error *err);
 int check_mem_bind(const struct opt_context *ctx, struct error *err);

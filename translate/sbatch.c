@@ -134,6 +134,19 @@ static int apply_directives(struct opt_run *run, const struct script *s, struct 
 	return 0;
 }
 
+/* The script with its arguments, as scontrol shows it; NULL without a file. Caller frees. */
+static char *show_command(const struct script *script, int nargs, char **args)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	if (!script->path)
+		return NULL;
+	strbuf_addstr(&out, script->path);
+	for (int i = 0; i < nargs; i++)
+		strbuf_addf(&out, " %s", args[i]);
+	return strbuf_steal(&out);
+}
+
 /* What the cluster option may name. */
 static int check_cluster(const struct request *r, const struct conf *conf, struct error *err)
 {
@@ -152,7 +165,7 @@ static int read_options(struct opt_run *run, struct request *r, const struct scr
 	struct error err = ERROR_INIT;
 	int code, first;
 
-	code = apply_directives(run, s, r);
+	code = r->wrap ? 0 : apply_directives(run, s, r);
 	if (code)
 		return code;
 	if (opt_parse_env(run, environ, &err) < 0 || opt_parse_cli(run, argc, argv, false, &first, &err) < 0)
@@ -199,12 +212,13 @@ static int test_only(struct submission *s)
 
 static int submit(struct request *r, const struct script *script, int nargs, char **args, const char *cwd)
 {
+	cleanup_free char *command = show_command(script, nargs, args);
 	struct submission s = {
 		.conf = applet_conf(),
 		.request = r,
 		.script = script->text.buf,
 		.script_len = script->text.len,
-		.command = script->path,
+		.command = command,
 		.name = r->name ? r->name : script->default_name,
 		.cwd = cwd,
 		.args = ARGVEC_INIT,
@@ -249,6 +263,7 @@ static int run_with_script(const struct request *early, const struct script *scr
 	request_init(&r);
 	r.ignore_pbs = early->ignore_pbs;
 	r.quiet = early->quiet;
+	r.wrap = xstrdup(early->wrap);
 	opt_run_init(&run, &sbatch_options, &r, NULL);
 	code = read_options(&run, &r, script, argc, argv);
 	return code ? code : submit(&r, script, nargs, args, cwd);
@@ -272,8 +287,10 @@ static int sbatch_run(int argc, char **argv)
 	int first = 0, rc;
 
 	request_init(&early);
+	/* As in Slurm, what is wrong on the command line is said before the script is looked for. */
 	opt_run_init(&run, &sbatch_options, &early, applet_version());
-	rc = opt_parse_cli(&run, argc, argv, true, &first, &err);
+	run.no_warnings = true;
+	rc = opt_parse_cli(&run, argc, argv, false, &first, &err);
 	if (rc)
 		return rc == OPT_DONE ? 0 : opt_fail(&run, &err);
 	set_log_level(&early);

@@ -179,6 +179,25 @@ int check_hint(const struct opt_context *ctx, struct error *err)
 	return error_set(err, ERR_VALUE, "unrecognized --hint argument \"%s\", see --hint=help", ctx->value);
 }
 
+/* rate[-rate[:governor]] or a governor; a rate is a number of kHz or a name. */
+int check_cpu_freq(const struct opt_context *ctx, struct error *err)
+{
+	static const char *const names[] = { "low",	    "medium",	   "high",     "highm1",   "conservative",
+					     "ondemand",    "performance", "powersave", "userspace", "schedutil", NULL };
+	const char *p = ctx->value;
+	size_t n;
+
+	do {
+		n = strcspn(p, "-:");
+		if (!n || (strspn(p, "0123456789") != n && !is_one_of(p, n, names)))
+			return error_set(err, ERR_USAGE,
+					 "unrecognized --cpu-freq argument \"%s\"\nInvalid --cpu-freq argument",
+					 ctx->value);
+		p += n;
+	} while (*p++);
+	return 0;
+}
+
 int check_delay_boot(const struct opt_context *ctx, struct error *err)
 {
 	char *end;
