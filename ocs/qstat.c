@@ -52,6 +52,7 @@ static void job_release(struct qstat_job *j)
 	free(j->queue);
 	free(j->hard_queue);
 	free(j->pe);
+	free(j->predecessors);
 	for (size_t i = 0; i < j->nhosts; i++)
 		free(j->hosts[i].name);
 	free(j->hosts);
@@ -143,9 +144,15 @@ static void take(char **field, const char *text)
 	*field = *text ? xstrdup(text) : NULL;
 }
 
-static void end_queue(struct element *e, const char *text)
+static void add_predecessor(struct qstat_job *j, const char *text)
 {
-	take(&e->job.queue, text);
+	char *all;
+
+	if (!*text)
+		return;
+	all = j->predecessors ? xasprintf("%s,%s", j->predecessors, text) : xstrdup(text);
+	free(j->predecessors);
+	j->predecessors = all;
 }
 
 /* The text of one member of <job_list>. Unknown members are nothing to us. */
@@ -171,7 +178,7 @@ static void end_member(struct reader *r, const char *name)
 	else if (!strcmp(name, "JB_submission_time") || !strcmp(name, "JAT_submission_time"))
 		j->submitted = local_time(r);
 	else if (!strcmp(name, "queue_name"))
-		end_queue(e, text);
+		take(&j->queue, text);
 	else if (!strcmp(name, "hard_req_queue"))
 		take(&j->hard_queue, text);
 	else if (!strcmp(name, "slots"))
@@ -184,7 +191,7 @@ static void end_member(struct reader *r, const char *name)
 	} else if (!strcmp(name, "granted_pe"))
 		e->granted_slots = (uint32_t)number(r, UINT32_MAX);
 	else if (!strcmp(name, "predecessor_jobs"))
-		j->has_predecessors = j->has_predecessors || *text;
+		add_predecessor(j, text);
 	else if (!strcmp(name, "hard_request") && r->request && !strcmp(r->request, "h_rt"))
 		j->time_limit = time_limit(text);
 }

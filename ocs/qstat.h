@@ -33,7 +33,7 @@ struct qstat_job {
 	uint32_t slots;   /* requested (the least of a range) or granted, whole job or task */
 	double priority;
 	int64_t time_limit;        /* s, -l h_rt; -1: not asked for */
-	bool has_predecessors;     /* still waits for other jobs (-hold_jid) */
+	char *predecessors;        /* jobs that it still waits for (-hold_jid): "1,4"; NULL */
 	bool is_running;           /* has a place: listed under queue_info */
 	time_t submitted, started; /* 0: not told; 8.1.9 tells the first while pending, the second while running */
 	struct qstat_host *hosts;  /* granted, master first */

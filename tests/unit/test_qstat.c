@@ -46,17 +46,17 @@ Test(qstat, jobs_of_8_1_9)
 		const char *name, *tasks, *state, *queue, *hard_queue, *pe, *hosts;
 		unsigned slots;
 		int64_t limit;
-		bool has_predecessors;
+		const char *predecessors;
 	} rows[] = {
-		{ "pet", "", "r", "all.q", NULL, "t1", "c1*2 c2=2", 4, -1, false },
+		{ "pet", "", "r", "all.q", NULL, "t1", "c1*2 c2=2", 4, -1, NULL },
 		/* job_is_first_task TRUE: the master's element is one of the slots */
-		{ "petj", "", "r", "all.q", NULL, "tj", "c1*2 c2=2", 4, -1, false },
-		{ "arr", "1", "r", "all.q", "all.q", "t1", "c3*2", 2, 600, false },
-		{ "arr", "3", "r", "all.q", "all.q", "t1", "c3*2", 2, 600, false },
-		{ "arr", "5,7", "qw", NULL, "all.q", "t1", "", 2, 600, false },
-		{ "we<ird&\"n", "", "hqw", NULL, NULL, NULL, "", 1, -1, false },
-		{ "dep", "", "hqw", NULL, NULL, NULL, "", 1, -1, true },
-		{ "big", "", "qw", NULL, "plain.q", "t1", "", 20, -1, false },
+		{ "petj", "", "r", "all.q", NULL, "tj", "c1*2 c2=2", 4, -1, NULL },
+		{ "arr", "1", "r", "all.q", "all.q", "t1", "c3*2", 2, 600, NULL },
+		{ "arr", "3", "r", "all.q", "all.q", "t1", "c3*2", 2, 600, NULL },
+		{ "arr", "5,7", "qw", NULL, "all.q", "t1", "", 2, 600, NULL },
+		{ "we<ird&\"n", "", "hqw", NULL, NULL, NULL, "", 1, -1, NULL },
+		{ "dep", "", "hqw", NULL, NULL, NULL, "", 1, -1, "8" },
+		{ "big", "", "qw", NULL, "plain.q", "t1", "", 20, -1, NULL },
 	};
 	cleanup_qstat struct qstat q = QSTAT_INIT;
 
@@ -74,7 +74,8 @@ Test(qstat, jobs_of_8_1_9)
 		cr_expect_str_eq(hosts, rows[i].hosts, "row %zu: %s", i, hosts);
 		cr_expect_eq(j->slots, rows[i].slots, "row %zu: %u", i, j->slots);
 		cr_expect_eq(j->time_limit, rows[i].limit, "row %zu", i);
-		cr_expect_eq(j->has_predecessors, rows[i].has_predecessors, "row %zu", i);
+		cr_expect_str_eq(j->predecessors ? j->predecessors : "-",
+				 rows[i].predecessors ? rows[i].predecessors : "-", "row %zu", i);
 		cr_expect_eq(j->is_running, rows[i].queue != NULL, "row %zu", i);
 		cr_expect(rows[i].queue ? j->started > 0 : j->submitted > 0, "row %zu: a time", i);
 	}
