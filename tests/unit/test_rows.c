@@ -69,6 +69,9 @@ static bool is_sentence(const char *text)
 {
 	size_t n = text ? strlen(text) : 0;
 
+	/* an ellipsis isn't a full stop */
+	if (n > 3 && !strcmp(text + n - 3, "..."))
+		n -= 3;
 	return n > 0 && text[n - 1] != '.' && !isspace((unsigned char)text[0]) && !strpbrk(text, "\t\n");
 }
 
