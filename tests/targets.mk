@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 SUITE_TIMEOUT ?= 840
 PYTEST_ARGS ?=
 export BUILD MODE RESULTS
-pytest = $(PYTHON) -B -m pytest -q -p no:cacheprovider --rootdir=. -c tests/pytest.ini
+pytest = $(PYTHON) -B -m pytest -q -p no:cacheprovider --rootdir=. -c tests/pytest.ini --continue-on-collection-errors
 
 # --- unit tests and fuzz targets: one program a file ---
 # A program links the folders that it includes and those below them, nothing else. So a layer that leaks upwards
@@ -59,7 +59,8 @@ define pytest_suite
 run-$(1): all
 	@mkdir -p $$(RESULTS)
 	$$(Q)rm -f $$(RESULTS)/$(1).xml
-	$$(Q)timeout -k 10 $$(SUITE_TIMEOUT) $$(pytest) --junitxml=$$(RESULTS)/$(1).xml $$(PYTEST_ARGS) tests/$(1) || :
+	$$(Q)timeout -s INT -k 30 $$(SUITE_TIMEOUT) $$(pytest) --junitxml=$$(RESULTS)/$(1).xml $$(PYTEST_ARGS) tests/$(1); \
+		echo $$$$? >$$(RESULTS)/$(1).status
 endef
 $(foreach s,$(filter-out unit,$(SUITES)),$(eval $(call pytest_suite,$(s))))
 

@@ -21,6 +21,10 @@ def read_suite(folder, suite):
             cases += results.read_report(path)
         except results.Unreadable as error:
             wrong.append(str(error))
+    # pytest: 0 all passed, 1 some failed (the report says which); 124 is timeout's
+    status = pathlib.Path(folder) / f"{suite}.status"
+    if status.exists() and status.read_text().strip() not in ("0", "1"):
+        wrong.append(f"suite {suite}: ended early, exit code {status.read_text().strip()}; not all of its tests ran")
     if not any(case.outcome != "skipped" for case in cases) and not wrong:
         wrong.append(f"suite {suite}: no test ran")
     return cases, wrong

@@ -42,6 +42,13 @@ def test_a_suite_without_report_has_failed(tmp_path):
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "1 passed, 1 failed")
 
 
+@pytest.mark.parametrize("status, code", [("0", 0), ("1", 0), ("2", 1), ("124", 1)])
+def test_a_suite_that_ended_early_has_failed(tmp_path, status, code):
+    (tmp_path / "live.xml").write_text(f"<testsuites><testsuite>{PASSED}</testsuite></testsuites>")
+    (tmp_path / "live.status").write_text(status + "\n")
+    assert summary(tmp_path, "live").returncode == code
+
+
 def test_a_report_cut_short_has_failed(tmp_path):
     (tmp_path / "live.xml").write_text("<testsuites><testsuite>")
     assert summary(tmp_path, "live").returncode == 1
