@@ -311,7 +311,7 @@ int parse_step_cpu_bind(const struct opt_context *ctx, struct error *err)
 	bool list = strchr(v, ':') != NULL;
 	size_t n = strcspn(v, ",");
 
-	if (!strcasecmp(v, "none") || !strcasecmp(v, "no"))
+	if (!strcasecmp(v, "none") || !strcasecmp(v, "no") || !strcasecmp(v, "help"))
 		return 0;
 	log_info("cluster configuration lacks support for cpu binding");
 	for (const char *p = v;; p += n + 1) {
