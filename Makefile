@@ -44,6 +44,9 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
 # A change of the flags rebuilds all, one of the folders compiled in only what says that it depends on $(BUILD)/paths.
+# Libraries as archives, so that a user's LD_LIBRARY_PATH can't replace them; shared where a distribution has no archive.
+archive_or_shared = $(foreach l,$(1),$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(l).a)),-l:lib$(l).a,-l$(l)))
+
 comma := ,
 differ = $(subst <$(1)>,,<$(2)>)
 remember = $(if $(call differ,$(shell cat $(BUILD)/$(1) 2>/dev/null),$(strip $(2))),$(shell mkdir -p $(BUILD))$(file >$(BUILD)/$(1),$(strip $(2))))

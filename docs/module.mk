@@ -8,7 +8,7 @@ docs_ROWS := $(BUILD)/docs/rows.tsv
 
 $(PRINT_CONF): $(BUILD)/docs/print_conf.o $(BUILD)/libconf.a $(BUILD)/libcommon.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(soc_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ -Wl,-Bstatic -lconfig -Wl,-Bdynamic
+	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(soc_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(call archive_or_shared,config)
 -include $(BUILD)/docs/print_conf.d
 
 $(docs_ROWS): $(TRANSLATE)

@@ -15,4 +15,4 @@ PROGRAMS += $(TRANSLATE)
 $(TRANSLATE): $(call objects,translate/main.c) $(BUILD)/libtranslate.a $(BUILD)/libocs.a $(BUILD)/libconf.a $(BUILD)/libcommon.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(soc_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ \
-		-Wl,-Bstatic -lconfig -ljansson -lexpat -lsodium -Wl,-Bdynamic
+		$(call archive_or_shared,config jansson expat sodium)
