@@ -171,10 +171,22 @@ start_qmaster() {
 	on_stock head "$ENGINE_BIN/sge_qmaster" </dev/null >"$STATE/host/head/daemon.log" 2>&1 ||
 		die "qmaster did not start: $(<"$STATE/host/head/daemon.log")"
 	wait_until 30 qmaster_answers || die "qmaster does not answer"
-	# a queue spooled offline gets no queue instances, so queues go through qmaster
+	configure_qmaster >"$STATE/qconf.log" 2>&1 || die "configuring failed: $(<"$STATE/qconf.log")"
+}
+
+# configure_qmaster: what can't be spooled offline. A queue would get no queue instances, a host's
+# RSMAP would lose its ids.
+configure_qmaster() {
 	# shellcheck disable=SC2016  # expanded by the inner shell
-	on_stock head sh -ec 'cd "$1"; qconf -Msconf scheduler; qconf -Ahgrp hostgroup; qconf -Aq all.q; qconf -Aq plain.q' \
-		sh "$STATE/config" >"$STATE/qconf.log" 2>&1 || die "configuring failed: $(<"$STATE/qconf.log")"
+	on_stock head sh -ec '
+		cd "$1"
+		qconf -Msconf scheduler
+		qconf -Ahgrp hostgroup
+		qconf -Aq all.q
+		qconf -Aq plain.q
+	' sh "$STATE/config" || return 1
+	[ -z "$ENGINE_ROOT" ] ||
+		on_stock head qconf -mattr exechost complex_values "slots=$SLOTS,gpu=$(gpu_amount)" "${HOSTS[@]:1}"
 }
 
 start_execds() {
