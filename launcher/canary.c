@@ -14,6 +14,7 @@ static void NORETURN sit(pid_t supervisor)
 
 	/* should the supervisor die, nobody needs a canary */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "canary");
 	if (getppid() != supervisor)
 		_exit(0);
 	if (close_range(0, ~0U, 0) < 0) /* Linux before 5.9 */
