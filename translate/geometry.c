@@ -54,7 +54,7 @@ static uint64_t slots_for(const struct request *r, uint64_t tasks)
 {
 	uint64_t slots = (r->overcommit ? 1 : tasks) * cpus_per_task(r);
 
-	return slots > least_slots(r) ? slots : least_slots(r);
+	return r->mincpus != REQUEST_UNSET && r->mincpus > slots ? r->mincpus : slots;
 }
 
 /* Hosts for r->ntasks tasks, within [min, max] (0: no end): the fewest that the widest host allows. */
@@ -105,6 +105,9 @@ int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struc
 	else
 		hosts = choose_hosts(r, widest, has_nodes ? r->nodes.min : 1, has_nodes ? r->nodes.max : 0);
 	tasks = divide_up(r->tasks, hosts);
+	/* -n6 --ntasks-per-node=4 is 4 and 2 in Slurm: the first host must have room for all of its. */
+	if (!has_nodes && r->ntasks_per_node != REQUEST_UNSET)
+		tasks = r->tasks < r->ntasks_per_node ? r->tasks : r->ntasks_per_node;
 	if (r->ntasks_per_node != REQUEST_UNSET && tasks > r->ntasks_per_node)
 		return geometry_refuse(r, 0, err);
 	if (widest && slots_for(r, tasks) > widest)

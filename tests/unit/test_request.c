@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "translate/request.h"
+
+#include "common/duration.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "translate/geometry.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define WORDS 10
+
+/* Reads words, up to NULL, as a command line; the error's text, or "". */
+static const char *read_words(struct request *r, const char *const *words, struct error *err)
+{
+	cleanup_opt_run struct opt_run run;
+	char *argv[WORDS + 2] = { (char *)"sbatch" };
+	int argc = 1, first;
+
+	while (words[argc - 1]) {
+		argv[argc] = (char *)words[argc - 1];
+		argc++;
+	}
+	log_open("sbatch", LOG_QUIET);
+	opt_run_init(&run, &sbatch_options, r, NULL);
+	*err = (struct error)ERROR_INIT;
+	opt_parse_cli(&run, argc, argv, false, &first, err);
+	return err->text;
+}
+
+Test(request, array)
+{
+	static const struct {
+		const char *text, *indexes; /* NULL: invalid */
+		uint32_t step;
+	} cases[] = {
+		{ "0", "0", 1 },	 { "0-9", "0-9", 1 },	      { "1-10:3", "1,4,7,10", 3 },
+		{ "5-5", "5", 1 },	 { "1-3%2", "1-3%2", 1 },     { "1-3%0", "1-3", 1 },
+		{ "1-3%-1", "1-3", 1 },	 { "1%1-3", "1%1", 1 },	      { "%2", "0%2", 1 },
+		{ "1,5,9", "1,5,9", 1 }, { "1,,2", "1-2", 1 },	      { "1, 2", "1-2", 1 },
+		{ "[1-3]", "1-3", 1 },	 { "[1-3", "1-3", 1 },	      { "01", "1", 1 },
+		{ "1-3:5", "1", 5 },	 { "1-9:2,3", "1,3,5,7,9", 1 }, { "3,1", "1,3", 1 },
+		{ "75000", "75000", 1 }, { "75001", NULL, 0 },	      { "3-1", NULL, 0 },
+		{ "-1", NULL, 0 },	 { "1-", NULL, 0 },	      { "1-3:", NULL, 0 },
+		{ "1-3:0", NULL, 0 },	 { "1 - 3", NULL, 0 },	      { "1-3 ", NULL, 0 },
+		{ "x", NULL, 0 },	 { "1.5", NULL, 0 },	      { "0x1", NULL, 0 },
+		{ "1;2", NULL, 0 },	 { "*", NULL, 0 },	      { "99999999999999999999", NULL, 0 },
+		{ "1-3]x", NULL, 0 },	 { ",", NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct array_request a = { 0 };
+		struct error err = ERROR_INIT;
+		int rc = array_parse(&a, cases[i].text, &err);
+		cleanup_free char *shown = rc == 0 ? array_format(&a) : NULL;
+
+		cr_expect_eq(rc, cases[i].indexes ? 0 : -1, "\"%s\"", cases[i].text);
+		if (rc < 0) {
+			cr_expect_str_eq(err.text, "Batch job submission failed: Invalid job array specification");
+			continue;
+		}
+		cr_expect_str_eq(shown, cases[i].indexes, "\"%s\": %s", cases[i].text, shown);
+		cr_expect_eq(a.step, cases[i].step, "\"%s\"", cases[i].text);
+		free(a.index);
+	}
+}
+
+Test(request, an_empty_array_is_none)
+{
+	const char *const words[] = { "-a", "1-3", "--array=", NULL };
+	cleanup_request struct request r;
+	struct error err;
+
+	request_init(&r);
+	cr_expect_str_empty(read_words(&r, words, &err));
+	cr_expect_eq(r.array.count, 0);
+}
+
+Test(request, nodes)
+{
+	static const struct {
+		const char *text;
+		uint32_t min, max;
+		const char *refusal;
+	} cases[] = {
+		{ "2", 2, 2, "" },
+		{ "2-4", 2, 4, "" },
+		{ "-2", 1, 2, "" },
+		{ "1k", 1024, 1024, "" },
+		{ "x", 0, 0, "\"x\" is not a valid node count" },
+		{ "", 0, 0, "\"\" is not a valid node count" },
+		{ "=2", 0, 0, "\"=2\" is not a valid node count" },
+		{ "1,3", 0, 0, "\"1,3\" is not a valid node count" },
+		{ "2-", 0, 0, "\"2-\" is not a valid node count" },
+		{ "0", 0, 0, "\"0\" is not a valid node count" },
+		{ "3-2", 0, 0, "Maximum node count 2 is less than minimum node count 3" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const words[] = { "-N", cases[i].text, NULL };
+		cleanup_request struct request r;
+		struct error err;
+
+		request_init(&r);
+		cr_expect_str_eq(read_words(&r, words, &err), cases[i].refusal, "\"%s\": %s", cases[i].text, err.text);
+		if (!*cases[i].refusal)
+			cr_expect(r.nodes.min == cases[i].min && r.nodes.max == cases[i].max, "\"%s\": %u-%u",
+				  cases[i].text, r.nodes.min, r.nodes.max);
+		else
+			cr_expect_eq(err.code, ERR_USAGE);
+	}
+}
+
+Test(request, distribution)
+{
+	static const struct {
+		const char *text, *refusal;
+	} cases[] = {
+		{ "block", "" },
+		{ "cyclic:block", "" },
+		{ "*:fcyclic:cyclic,pack", "" },
+		{ "plane=4", "" },
+		{ "Block,NoPack", "" },
+		{ "bogus", "Invalid --distribution specification" },
+		{ "", "Invalid --distribution specification" },
+		{ "block:bogus", "Invalid --distribution specification" },
+		{ "block,bogus", "Invalid --distribution specification" },
+		{ "plane", "Invalid plane size or size not specified\nInvalid --distribution specification" },
+		{ "plane=0", "Invalid plane size or size not specified\nInvalid --distribution specification" },
+		{ "arbitrary",
+		  "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const words[] = { "-m", cases[i].text, NULL };
+		cleanup_request struct request r;
+		struct error err;
+
+		request_init(&r);
+		cr_expect_str_eq(read_words(&r, words, &err), cases[i].refusal, "\"%s\": %s", cases[i].text, err.text);
+	}
+}
+
+Test(request, tasks_and_nodes_agree)
+{
+	static const struct {
+		const char *words[WORDS];
+		uint32_t tasks, min, max;
+		const char *warning;
+	} cases[] = {
+		{ { NULL }, 1, REQUEST_UNSET, REQUEST_UNSET, NULL },
+		{ { "-N2" }, 2, 2, 2, NULL },
+		{ { "-N5-6" }, 5, 5, 6, NULL },
+		{ { "-N2", "-n5" }, 5, 2, 2, NULL },
+		{ { "-N2", "--ntasks-per-node=3" }, 6, 2, 2, NULL },
+		{ { "--ntasks-per-node=9" }, 9, REQUEST_UNSET, REQUEST_UNSET, NULL },
+		{ { "-N4", "-n3" }, 3, 3, 3, "Warning: can't run 3 processes on 4 nodes, setting nnodes to 3" },
+		{ { "-N2-9", "-n1" }, 1, 1, 1, "Warning: can't run 1 processes on 2 nodes, setting nnodes to 1" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_request struct request r;
+		cleanup_free char *warning = NULL;
+		struct error err;
+
+		request_init(&r);
+		cr_expect_str_empty(read_words(&r, cases[i].words, &err), "row %zu", i);
+		cr_expect_eq(request_finish(&r, &warning, &err), 0, "row %zu", i);
+		cr_expect_eq(r.tasks, cases[i].tasks, "row %zu: %u", i, r.tasks);
+		cr_expect(r.nodes.min == cases[i].min && r.nodes.max == cases[i].max, "row %zu", i);
+		cr_expect(cases[i].warning ? warning && !strcmp(warning, cases[i].warning) : !warning, "row %zu: %s",
+			  i, warning);
+	}
+}
+
+#define REFUSED "Batch job submission failed: Requested node configuration is not available"
+
+Test(request, geometry)
+{
+	static const struct {
+		const char *words[WORDS];
+		uint32_t widest;
+		bool fill;
+		uint32_t k, hosts_min, hosts_max;
+		uint64_t slots_min, slots_max;
+		const char *refusal;
+	} cases[] = {
+		{ { NULL }, 0, true, 1, 1, 1, 1, 1, NULL },
+		{ { "-N3", "--ntasks-per-node=2" }, 0, true, 2, 3, 3, 6, 6, NULL },
+		{ { "-N3", "--ntasks-per-node=2", "-c2" }, 0, true, 4, 3, 3, 12, 12, NULL },
+		{ { "-N2-4", "-c3" }, 0, true, 3, 2, 4, 6, 12, NULL },
+		{ { "-c4" }, 0, true, 4, 1, 1, 4, 4, NULL },
+		{ { "-N2", "-n5" }, 0, true, 3, 2, 2, 6, 6, NULL },
+		{ { "-N2", "-n5", "-c2" }, 0, true, 6, 2, 2, 12, 12, NULL },
+		{ { "-n1" }, 0, true, 1, 1, 1, 1, 1, NULL },
+		{ { "-n5" }, 0, true, 0, 1, 5, 5, 5, NULL },
+		{ { "-n9" }, 8, false, 5, 2, 2, 10, 10, NULL },
+		{ { "-n5", "-c8" }, 8, true, 8, 5, 5, 40, 40, NULL },
+		{ { "-n5", "-c3" }, 8, true, 6, 3, 3, 18, 18, NULL },
+		{ { "-n5", "-c3" }, 0, true, 3, 5, 5, 15, 15, NULL },
+		{ { "-n6", "--ntasks-per-node=4" }, 0, true, 4, 2, 2, 8, 8, NULL },
+		{ { "-n2", "--ntasks-per-node=4" }, 0, true, 2, 1, 1, 2, 2, NULL },
+		{ { "-N4", "-n4", "--ntasks-per-node=2" }, 0, true, 1, 4, 4, 4, 4, NULL },
+		{ { "--ntasks-per-node=4" }, 0, true, 4, 1, 1, 4, 4, NULL },
+		{ { "-n16", "-N1-4" }, 8, true, 8, 2, 2, 16, 16, NULL },
+		{ { "-n3", "-N2-4" }, 8, true, 2, 2, 2, 4, 4, NULL },
+		{ { "-N2", "-n8", "-O" }, 0, true, 1, 2, 2, 2, 2, NULL },
+		{ { "-n8", "-O" }, 0, true, 1, 1, 1, 1, 1, NULL },
+		{ { "-N2", "--mincpus=4" }, 0, true, 4, 2, 2, 8, 8, NULL },
+		{ { "-n4", "-N2", "--ntasks-per-node=1" }, 0, true, 0, 0, 0, 0, 0, REFUSED },
+		{ { "-n20", "-N1-2" }, 8, true, 0, 0, 0, 0, 0, REFUSED },
+		{ { "-n2", "-c9" }, 8, true, 0, 0, 0, 0, 0, "CPU count per node can not be satisfied\n" REFUSED },
+		{ { "-N2000000", "-c2000000" }, 0, true, 0, 0, 0, 0, 0, REFUSED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_request struct request r;
+		cleanup_free char *warning = NULL;
+		struct geometry g = { 0 };
+		struct error err;
+		int rc;
+
+		request_init(&r);
+		cr_expect_str_empty(read_words(&r, cases[i].words, &err), "row %zu", i);
+		cr_assert_eq(request_finish(&r, &warning, &err), 0, "row %zu", i);
+		rc = geometry_plan(&r, cases[i].widest, cases[i].fill, &g, &err);
+		cr_expect_eq(rc, cases[i].refusal ? -1 : 0, "row %zu: %s", i, err.text);
+		if (rc < 0) {
+			cr_expect_str_eq(err.text, cases[i].refusal, "row %zu: %s", i, err.text);
+			continue;
+		}
+		cr_expect(g.per_host == cases[i].k && g.min_hosts == cases[i].hosts_min &&
+				  g.max_hosts == cases[i].hosts_max && g.min_slots == cases[i].slots_min &&
+				  g.max_slots == cases[i].slots_max,
+			  "row %zu: k %u, hosts %u-%u, slots %lu-%lu", i, g.per_host, g.min_hosts, g.max_hosts,
+			  (unsigned long)g.min_slots, (unsigned long)g.max_slots);
+		cr_expect_eq(geometry_is_serial(&g), cases[i].k == 1 && cases[i].hosts_max == 1, "row %zu", i);
+	}
+}
+
+Test(request, only_some_geometries_need_the_widest_host)
+{
+	static const struct {
+		const char *words[WORDS];
+		bool fill, needs;
+	} cases[] = {
+		{ { NULL }, true, false },	      { { "-n5" }, true, false },	 { { "-n5" }, false, true },
+		{ { "-n5", "-c2" }, true, true },     { { "-N2", "-n5" }, true, false }, { { "-N2-4" }, true, false },
+		{ { "-N2-4", "-n9" }, true, true },   { { "-c4" }, true, false },	 { { "-n1", "-c4" }, true, false },
+		{ { "-n9", "--ntasks-per-node=3" }, false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_request struct request r;
+		cleanup_free char *warning = NULL;
+		struct error err;
+
+		request_init(&r);
+		read_words(&r, cases[i].words, &err);
+		request_finish(&r, &warning, &err);
+		cr_expect_eq(geometry_needs_width(&r, cases[i].fill), cases[i].needs, "row %zu", i);
+	}
+}
