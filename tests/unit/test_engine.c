@@ -198,7 +198,7 @@ Test(engine, clients_get_the_root_that_debian_has)
 	fake_client(&f, "qecho", "echo \"$SGE_ROOT $SGE_CELL $A\"");
 	unsetenv("SGE_CELL");
 	argvec_push(&argv, "qecho");
-	cr_assert(engine_run(&argv, (char *[]){ "A=1", NULL }, 5, &answer, &err) == 0, "%s", err.text);
+	cr_assert(engine_run(&argv, (char *[]){ (char[]){ "A=1" }, NULL }, 5, &answer, &err) == 0, "%s", err.text);
 	cr_expect(strstr(answer.out.buf, f.root) && strstr(answer.out.buf, " 1\n"), "%s", answer.out.buf);
 	fake_close(&f);
 }
