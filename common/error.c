@@ -38,6 +38,7 @@ int error_errno(struct error *err, const char *fmt, ...)
 int error_wrap(struct error *err, const char *fmt, ...)
 {
 	char text[sizeof(err->text)];
+	size_t n, room;
 	va_list ap;
 
 	if (!err)
@@ -46,7 +47,12 @@ int error_wrap(struct error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	strncat(err->text, ": ", sizeof(err->text) - strlen(err->text) - 1);
-	strncat(err->text, text, sizeof(err->text) - strlen(err->text) - 1);
+	n = strlen(err->text);
+	n += (size_t)snprintf(err->text + n, sizeof(err->text) - n, ": ");
+	if (n >= sizeof(err->text))
+		return -1;
+	room = sizeof(err->text) - 1 - n;
+	memcpy(err->text + n, text, strnlen(text, room));
+	err->text[n + strnlen(text, room)] = '\0';
 	return -1;
 }

@@ -407,7 +407,8 @@ char *hostlist_ranged(const struct hostlist *hl)
 		bool bracket;
 
 		/* neighbours with the same prefix share a bracket, whatever their order and widths */
-		for (next = i + 1; next < rs.n && !r->single && !rs.v[next].single && same_prefix(r, &rs.v[next]);)
+		for (next = i + 1;
+		     next < rs.n && !r->single && !rs.v[next].single && same_prefix(r, &rs.v[next]);)
 			next++;
 		bracket = next > i + 1 || r->hi > r->lo;
 		if (i)
@@ -468,7 +469,8 @@ static int compare_prefixes(const struct run *a, const struct run *b)
 		unsigned char cb = i < b->len ? (unsigned char)b->prefix[i] : 0;
 
 		if (isdigit(ca) && isdigit(cb)) {
-			int rc = ca == '0' || cb == '0' ? compare_fractions(a, b, i) : compare_numbers(a, b, i);
+			int rc = ca == '0' || cb == '0' ? compare_fractions(a, b, i)
+							: compare_numbers(a, b, i);
 
 			if (rc)
 				return rc;
@@ -539,7 +541,8 @@ void hostlist_sort(struct hostlist *hl)
 			argvec_push_take(&sorted.names, xstrndup(v[i]->prefix, v[i]->len));
 			continue;
 		}
-		while (next < rs.n && !v[next]->single && same_prefix(v[i], v[next]) && combine_widths(v[i], v[next]))
+		while (next < rs.n && !v[next]->single && same_prefix(v[i], v[next]) &&
+		       combine_widths(v[i], v[next]))
 			next++;
 		push_sorted_numbers(&sorted, v + i, next - i);
 	}

@@ -10,10 +10,10 @@
 #include "common/argvec.h"
 #include "common/error.h"
 
-#define HOSTLIST_MAX_RANGE 65536          /* hosts in one range, as in Slurm */
-#define HOSTLIST_MAX_NAMES (1u << 18)     /* in one list: a[1-65536]b[1-65536] must not eat the host */
+#define HOSTLIST_MAX_RANGE 65536      /* hosts in one range, as in Slurm */
+#define HOSTLIST_MAX_NAMES (1u << 18) /* in one list: a[1-65536]b[1-65536] must not eat the host */
 #define HOSTLIST_MAX_BYTES (64u << 20)
-#define HOSTLIST_MAX_WIDTH 4096           /* digits of one number */
+#define HOSTLIST_MAX_WIDTH 4096 /* digits of one number */
 
 struct hostlist {
 	struct argvec names; /* names.v[0..n): read it, add by the functions below */
@@ -23,7 +23,10 @@ struct hostlist {
 	size_t numbers_alloc;
 };
 
-#define HOSTLIST_INIT { ARGVEC_INIT, NULL, 0, 0 }
+#define HOSTLIST_INIT                                                                                        \
+	{                                                                                                    \
+		ARGVEC_INIT, NULL, 0, 0                                                                      \
+	}
 #define cleanup_hostlist cleanup(hostlist_release)
 
 void hostlist_release(struct hostlist *hl);

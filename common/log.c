@@ -29,6 +29,8 @@ void log_set_fd(int fd)
 	log_fd = fd;
 }
 
+static void emit(const char *name, const char *kind, const char *fmt, va_list ap) PRINTF(3, 0);
+
 static void emit(const char *name, const char *kind, const char *fmt, va_list ap)
 {
 	int saved = errno;
@@ -54,15 +56,15 @@ static void emit(const char *name, const char *kind, const char *fmt, va_list ap
 	errno = saved;
 }
 
-#define LOG_FUNCTION(fn, level, kind)                                                                                \
-	void fn(const char *fmt, ...)                                                                                \
-	{                                                                                                            \
-		va_list ap;                                                                                          \
-		if (log_max < (level))                                                                               \
-			return;                                                                                      \
-		va_start(ap, fmt);                                                                                   \
-		emit(log_name, kind, fmt, ap);                                                                       \
-		va_end(ap);                                                                                          \
+#define LOG_FUNCTION(fn, level, kind)                                                                        \
+	void fn(const char *fmt, ...)                                                                        \
+	{                                                                                                    \
+		va_list ap;                                                                                  \
+		if (log_max < (level))                                                                       \
+			return;                                                                              \
+		va_start(ap, fmt);                                                                           \
+		emit(log_name, kind, fmt, ap);                                                               \
+		va_end(ap);                                                                                  \
 	}
 
 LOG_FUNCTION(log_error, LOG_QUIET, "error: ")

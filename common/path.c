@@ -94,7 +94,8 @@ int path_open_private_dirat(int dirfd, const char *name, bool make, struct error
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, "cannot open %s", name);
 	if (st.st_uid != geteuid())
-		return error_set(err, ERR_SYSTEM, "%s: owned by another user (uid %u)", name, (unsigned)st.st_uid);
+		return error_set(err, ERR_SYSTEM, "%s: owned by another user (uid %u)", name,
+				 (unsigned)st.st_uid);
 	if (st.st_mode & 022)
 		return error_set(err, ERR_SYSTEM, "%s: writable by others (mode %04o); chmod go-w it", name,
 				 (unsigned)(st.st_mode & 07777));
@@ -114,7 +115,8 @@ int path_open_ownedat(int dirfd, const char *name, uid_t owner, struct error *er
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, "%s", name);
 	if (!S_ISREG(st.st_mode) || st.st_uid != owner)
-		return error_set(err, ERR_PROTOCOL, "%s: not a regular file of uid %u", name, (unsigned)owner);
+		return error_set(err, ERR_PROTOCOL, "%s: not a regular file of uid %u", name,
+				 (unsigned)owner);
 	return steal_fd(&fd);
 }
 
@@ -144,7 +146,8 @@ static int remove_entries(int fd)
 		return -1;
 	}
 	while ((d = readdir(dir)))
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") && path_remove_treeat(fd, d->d_name) < 0)
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
+		    path_remove_treeat(fd, d->d_name) < 0)
 			rc = -1;
 	closedir(dir);
 	return rc;

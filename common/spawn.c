@@ -88,7 +88,8 @@ static void NORETURN child_run(const struct run *r)
 	sigemptyset(&none); /* a caller that reads its signals from a descriptor has them blocked */
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(r->child[PIPE_IN], 0) >= 0 && (r->child[PIPE_OUT] < 0 || dup2(r->child[PIPE_OUT], 1) >= 0) &&
-	    (r->child[PIPE_ERR] < 0 || dup2(r->child[PIPE_ERR], 2) >= 0) && (!r->s->cwd || chdir(r->s->cwd) == 0))
+	    (r->child[PIPE_ERR] < 0 || dup2(r->child[PIPE_ERR], 2) >= 0) &&
+	    (!r->s->cwd || chdir(r->s->cwd) == 0))
 		execve(r->s->program, r->s->argv->v, r->s->envp ? r->s->envp : environ);
 	code = errno;
 	if (write(r->child[PIPE_STATUS], &code, sizeof(code)) < 0) {
@@ -140,7 +141,8 @@ static void take_output(struct run *r, int which, struct strbuf *out, size_t max
 
 static void give_input(struct run *r)
 {
-	ssize_t k = write(r->parent[PIPE_IN], (const char *)r->s->input + r->written, r->s->input_len - r->written);
+	ssize_t k = write(r->parent[PIPE_IN], (const char *)r->s->input + r->written,
+			  r->s->input_len - r->written);
 
 	if (k > 0)
 		r->written += (size_t)k;
@@ -207,7 +209,8 @@ int spawn_run(struct spawn *s, struct error *err)
 	rc = start(&r, err);
 	if (rc == 0 && pump(&r) < 0) {
 		kill(r.pid, SIGKILL);
-		rc = error_set(err, ERR_ENGINE, "%s: no answer within %d s", s->program, s->timeout_ms / 1000);
+		rc = error_set(err, ERR_ENGINE, "%s: no answer within %d s", s->program,
+			       s->timeout_ms / 1000);
 	}
 	if (rc == 0 && r.truncated) {
 		kill(r.pid, SIGKILL);

@@ -45,7 +45,8 @@ static int fail_at(const config_setting_t *s, struct error *err, const char *tex
 {
 	const char *file = config_setting_source_file(s);
 
-	return error_set(err, ERR_CONF, "%s:%u: %s", file ? file : FILE_NAME, config_setting_source_line(s), text);
+	return error_set(err, ERR_CONF, "%s:%u: %s", file ? file : FILE_NAME, config_setting_source_line(s),
+			 text);
 }
 
 static int wrong_type(const config_setting_t *s, const char *what, struct error *err)
@@ -287,7 +288,8 @@ static int parse_error(const config_t *cf, const char *file, struct error *err)
 {
 	const char *where = config_error_file(cf);
 
-	return error_set(err, ERR_CONF, "%s:%d: %s", where ? where : file, config_error_line(cf), config_error_text(cf));
+	return error_set(err, ERR_CONF, "%s:%d: %s", where ? where : file, config_error_line(cf),
+			 config_error_text(cf));
 }
 
 /* text NULL: reads file. */
@@ -372,8 +374,9 @@ char *conf_spool_dir(const struct conf *c, struct error *err)
 		home = pw ? pw->pw_dir : NULL;
 	}
 	if (!home) {
-		error_set(err, ERR_CONF, "spool_dir is %s, but neither $HOME nor the passwd entry of uid %u names a home", dir,
-			  (unsigned)geteuid());
+		error_set(err, ERR_CONF,
+			  "spool_dir is %s, but neither $HOME nor the passwd entry of uid %u names a home",
+			  dir, (unsigned)geteuid());
 		return NULL;
 	}
 	return xasprintf("%s%s", home, dir + 1);

@@ -33,24 +33,27 @@ struct conf {
 	char *accounting_dir; /* default $SGE_ROOT/$SGE_CELL/common/slurm-on-ocs/acct */
 	struct argvec native_pes; /* PEs whose native jobs get SLURM_* too (besides ours) */
 	char *container_runtimes; /* ':'-separated names at whose exec the preload takes itself out; NULL: compiled in */
-	int engine_timeout;       /* s for one engine command: 60 */
+	int engine_timeout; /* s for one engine command: 60 */
 
 	/* steps and the control plane; all times in seconds */
 	int port_first, port_last; /* 61000-61439 */
-	char *interface;           /* the only network interface to use between hosts; NULL: every one that is up */
-	int launch_timeout;        /* 60: from launch to the last host's READY */
-	int control_timeout;       /* 60: silence on a control connection */
-	int ping_interval;         /* 10 */
-	int auth_timeout;          /* 10: for a peer to prove itself */
-	int race_retry;            /* 10: how long a refusal of a job that execd doesn't know yet is retried */
-	int slot_retry;            /* 300: how long a refusal for want of slots is retried */
-	int launch_window;         /* 64: agents started at a time */
-	int tree_width;            /* 64: agents below one parent */
-	int kill_wait;             /* 30: TERM to KILL */
-	bool kill_on_bad_exit;     /* false, as in Slurm */
+	char *interface;     /* the only network interface to use between hosts; NULL: every one that is up */
+	int launch_timeout;  /* 60: from launch to the last host's READY */
+	int control_timeout; /* 60: silence on a control connection */
+	int ping_interval;   /* 10 */
+	int auth_timeout;    /* 10: for a peer to prove itself */
+	int race_retry;      /* 10: how long a refusal of a job that execd doesn't know yet is retried */
+	int slot_retry;      /* 300: how long a refusal for want of slots is retried */
+	int launch_window;   /* 64: agents started at a time */
+	int tree_width;      /* 64: agents below one parent */
+	int kill_wait;       /* 30: TERM to KILL */
+	bool kill_on_bad_exit; /* false, as in Slurm */
 };
 
-#define CONF_INIT { 0 }
+#define CONF_INIT                                                                                            \
+	{                                                                                                    \
+		0                                                                                            \
+	}
 #define cleanup_conf cleanup(conf_release)
 
 /* Fills c from the file, or from the defaults alone. Errors carry file and line; unknown keys are errors with a

@@ -20,9 +20,10 @@ struct conf_key {
 	const char *name;
 	enum conf_type type;
 	size_t offset; /* of the field in the struct */
-	const char *string; /* CONF_STRING: default; NULL: none, or conf.c derives it (then .otherwise says how) */
-	long number;        /* CONF_INT and CONF_BOOL: default */
-	long min, max;      /* CONF_INT: limits */
+	const char *
+		string; /* CONF_STRING: default; NULL: none, or conf.c derives it (then .otherwise says how) */
+	long number;    /* CONF_INT and CONF_BOOL: default */
+	long min, max;  /* CONF_INT: limits */
 	const char *otherwise; /* the default in words, where it isn't a plain value */
 	const char *example;   /* what the sample shows where there is no plain default */
 	const char *text;      /* one sentence */

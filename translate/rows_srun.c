@@ -15,6 +15,7 @@
 #define NO_BINDING "tasks aren't bound: where they run on a host is the engine's affair"
 #define NO_MEMORY "memory is the job's, steps have no limits of their own"
 
+/* clang-format off: a row is read as a paragraph */
 static const struct opt_row rows[] = {
 	{ .name = "accel-bind", .arg = required_argument, .fate = FATE_IGNORED, .hidden = true,
 	  .metavar = "flags", .help = "bind tasks to near devices", .note = NO_BINDING },
@@ -360,6 +361,7 @@ static const struct opt_row rows[] = {
 	{ .name = "x11", .arg = optional_argument, .fate = FATE_REFUSED, .hidden = true,
 	  .metavar = "which", .help = "forward X11", .note = "X11 isn't forwarded; log in with ssh -X" },
 };
+/* clang-format on */
 
 static const char *const prefixes[] = { "SLURM_", NULL };
 

@@ -31,11 +31,13 @@ static int check_job(const struct srun *s, struct error *err)
 	const char *own = variable("SLURM_JOB_ID");
 
 	if (!own)
-		return error_set(err, ERR_VALUE,
-				 "not inside a job (SLURM_JOB_ID is not set), and there are no allocations without one "
-				 "here: submit a script that calls srun with sbatch");
+		return error_set(
+			err, ERR_VALUE,
+			"not inside a job (SLURM_JOB_ID is not set), and there are no allocations without one "
+			"here: submit a script that calls srun with sbatch");
 	if (s->job_id && strcmp(s->job_id, own))
-		return error_set(err, ERR_VALUE, "--jobid=%s: this is job %s, and srun starts steps of its own job only",
+		return error_set(err, ERR_VALUE,
+				 "--jobid=%s: this is job %s, and srun starts steps of its own job only",
 				 s->job_id, own);
 	return 0;
 }
@@ -45,9 +47,10 @@ static int check_words(char *const *words, struct error *err)
 {
 	for (; *words; words++)
 		if (!strcmp(*words, ":"))
-			return error_set(err, ERR_VALUE,
-					 "\":\" separates the parts of a heterogeneous step, which don't exist here: "
-					 "start one srun for each part");
+			return error_set(
+				err, ERR_VALUE,
+				"\":\" separates the parts of a heterogeneous step, which don't exist here: "
+				"start one srun for each part");
 	return 0;
 }
 

@@ -69,7 +69,8 @@ int parse_step_nodes(const struct opt_context *ctx, struct error *err)
 	if (dash && take_count(dash + 1, strlen(dash + 1), &max, err) < 0)
 		return -1;
 	if (max < min)
-		return error_set(err, ERR_USAGE, "Maximum node count %u is less than minimum node count %u", max, min);
+		return error_set(err, ERR_USAGE, "Maximum node count %u is less than minimum node count %u",
+				 max, min);
 	if (!min)
 		return error_set(err, ERR_USAGE, "\"%s\" is not a valid node count", ctx->value);
 	s->spec.min_nodes = min;
@@ -102,9 +103,10 @@ static int first_method(const struct opt_context *ctx, const char *text, size_t 
 	else {
 		plane = n > 5 ? strtol(text + 6, NULL, 10) : size ? strtol(size, NULL, 10) : 0;
 		if (plane <= 0 || plane > INT_MAX)
-			return error_set(err, ERR_USAGE,
-					 "Invalid plane size or size not specified\nInvalid --%s specification",
-					 ctx->row->name);
+			return error_set(
+				err, ERR_USAGE,
+				"Invalid plane size or size not specified\nInvalid --%s specification",
+				ctx->row->name);
 		s->spec.distribution = DIST_PLANE;
 		s->spec.plane_size = (uint32_t)plane;
 	}
@@ -249,7 +251,8 @@ int parse_step_hosts(const struct opt_context *ctx, struct error *err)
 	if (strchr(ctx->value, '/'))
 		return parse_step_host_file(ctx, err);
 	if (hostlist_parse(&hl, ctx->value, NULL) < 0)
-		return error_set(err, ERR_USAGE, "Invalid --%s: Invalid hostlist: %s", ctx->row->name, ctx->value);
+		return error_set(err, ERR_USAGE, "Invalid --%s: Invalid hostlist: %s", ctx->row->name,
+				 ctx->value);
 	return opt_parse_string(ctx, err);
 }
 
@@ -275,11 +278,12 @@ int parse_step_mpi(const struct opt_context *ctx, struct error *err)
 	const char *v = ctx->value;
 
 	if (strcmp(v, "none") && strcmp(v, "openmpi") && strcmp(v, "list"))
-		return error_set(err, ERR_VALUE,
-				 "Couldn't find the specified plugin name for mpi/%s looking at all files\n"
-				 "cannot find mpi plugin for mpi/%s\nMPI: Cannot create context for mpi/%s\n"
-				 "MPI: Unable to load any plugin\nInvalid MPI type '%s', --mpi=list for acceptable types",
-				 v, v, v, v);
+		return error_set(
+			err, ERR_VALUE,
+			"Couldn't find the specified plugin name for mpi/%s looking at all files\n"
+			"cannot find mpi plugin for mpi/%s\nMPI: Cannot create context for mpi/%s\n"
+			"MPI: Unable to load any plugin\nInvalid MPI type '%s', --mpi=list for acceptable types",
+			v, v, v, v);
 	return opt_parse_string(ctx, err);
 }
 
@@ -290,9 +294,10 @@ void srun_list_mpi(void)
 
 static bool is_binding(const char *s, size_t n)
 {
-	static const char *const words[] = { "q",     "quiet",   "v",       "verbose", "no",     "none",  "rank", "rank_ldom",
-					     "socket", "sockets", "core",    "cores",   "thread", "threads", "ldom", "ldoms",
-					     "board",  "boards",  "help" };
+	static const char *const words[] = { "q",     "quiet", "v",         "verbose", "no",
+					     "none",  "rank",  "rank_ldom", "socket",  "sockets",
+					     "core",  "cores", "thread",    "threads", "ldom",
+					     "ldoms", "board", "boards",    "help" };
 	static const char *const lists[] = { "map_cpu:", "mask_cpu:", "map_ldom:", "mask_ldom:" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -354,7 +359,7 @@ int parse_allocation(const struct opt_context *ctx, struct error *err)
 
 int check_propagate(const struct opt_context *ctx, struct error *err)
 {
-	static const char *const names[] = { "ALL", "NONE",  "AS",     "CORE",    "CPU",   "DATA",
+	static const char *const names[] = { "ALL",   "NONE",    "AS",     "CORE",  "CPU", "DATA",
 					     "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK" };
 
 	for (const char *p = ctx->value; p && *p;) {
@@ -364,7 +369,8 @@ int check_propagate(const struct opt_context *ctx, struct error *err)
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 			known = known || is_word(p, n, names[i]);
 		if (!known)
-			return error_set(err, ERR_VALUE, "Bad rlimit name: %.*s\n--propagate=%s is not valid.", (int)n, p,
+			return error_set(err, ERR_VALUE,
+					 "Bad rlimit name: %.*s\n--propagate=%s is not valid.", (int)n, p,
 					 ctx->value);
 		p += n + (p[n] == ',');
 	}

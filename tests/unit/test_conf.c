@@ -59,12 +59,13 @@ Test(conf, the_engines_environment_fills_gaps)
 
 Test(conf, every_kind_of_value)
 {
-	static const char text[] = "cluster_name = \"c1\";\n"
-				   "native_pes = [ \"mpi\", \"smp\" ];\n"
-				   "kill_on_bad_exit = true;\n"
-				   "kill_wait = 0;\n"
-				   "port_first = 2000L; port_last = 2100;\n"
-				   "partitions = ( { name = \"gpu\"; queue = \"gpu.q\"; pe = \"p\"; }, { name = \"x\"; } );\n";
+	static const char text[] =
+		"cluster_name = \"c1\";\n"
+		"native_pes = [ \"mpi\", \"smp\" ];\n"
+		"kill_on_bad_exit = true;\n"
+		"kill_wait = 0;\n"
+		"port_first = 2000L; port_last = 2100;\n"
+		"partitions = ( { name = \"gpu\"; queue = \"gpu.q\"; pe = \"p\"; }, { name = \"x\"; } );\n";
 	cleanup_conf struct conf c = CONF_INIT;
 	struct error err = ERROR_INIT;
 	const struct conf_partition *p;

@@ -33,9 +33,11 @@ Test(counts, both_ways)
 
 Test(counts, malformed_or_too_many)
 {
-	static const char *const bad[] = { "x",    "2(",     "2(x)",   "2(x0)",      "2(y3)",    "2(x3", "2(x3)1",
-					   ",1",   "1,",     "1,,2",   "4294967296", "1(x99)",   "-1",   " 1",
-					   "1(x8),1", "2(x4294967296)", "2(x4294967295)" };
+	static const char *const bad[] = {
+		"x",      "2(", "2(x)",    "2(x0)",          "2(y3)",         "2(x3",
+		"2(x3)1", ",1", "1,",      "1,,2",           "4294967296",    "1(x99)",
+		"-1",     " 1", "1(x8),1", "2(x4294967296)", "2(x4294967295)"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		uint32_t *v = NULL;

@@ -36,7 +36,8 @@ Test(env, set_get_unset)
 /* Bash functions and nonsense without '=' come in from a caller's environment and go on as they are. */
 Test(env, keeps_what_it_gets)
 {
-	char *in[] = { (char *)"X=1", (char *)"BASH_FUNC_f%%=() {  :\n}", (char *)"nonsense", (char *)"X=2", NULL };
+	char *in[] = { (char *)"X=1", (char *)"BASH_FUNC_f%%=() {  :\n}", (char *)"nonsense", (char *)"X=2",
+		       NULL };
 	cleanup_env struct env e = ENV_INIT;
 
 	env_add_all(&e, in);
@@ -81,9 +82,11 @@ Test(env, names)
 	static const struct {
 		const char *name;
 		bool good;
-	} rows[] = { { "A", true }, { "_x9", true }, { "9a", false }, { "", false }, { "a-b", false }, { "a b", false } };
+	} rows[] = { { "A", true }, { "_x9", true },  { "9a", false },
+		     { "", false }, { "a-b", false }, { "a b", false } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		cr_expect_eq(env_is_name(rows[i].name, strlen(rows[i].name)), rows[i].good, "%s", rows[i].name);
+		cr_expect_eq(env_is_name(rows[i].name, strlen(rows[i].name)), rows[i].good, "%s",
+			     rows[i].name);
 	cr_expect(env_is_name("ab=c", 2));
 }

@@ -38,7 +38,8 @@ Test(spawn, streams_status_and_input)
 {
 	struct shell x;
 
-	cr_assert_eq(sh(&x, "cat; echo two >&2; exit 7", (struct spawn){ .input = "one", .input_len = 3 }), 0);
+	cr_assert_eq(sh(&x, "cat; echo two >&2; exit 7", (struct spawn){ .input = "one", .input_len = 3 }),
+		     0);
 	cr_expect_str_eq(x.out.buf, "one");
 	cr_expect_str_eq(x.err.buf, "two\n");
 	cr_expect_eq(spawn_exit_code(x.s.status), 7);
@@ -77,7 +78,8 @@ Test(spawn, more_output_than_a_pipe_holds_both_ways, .timeout = 20)
 
 	memset(big, 'x', sizeof(big));
 	cr_assert_eq(sh(&x, "cat; head -c 300000 /dev/zero >&2",
-			(struct spawn){ .input = big, .input_len = sizeof(big) }), 0);
+			(struct spawn){ .input = big, .input_len = sizeof(big) }),
+		     0);
 	cr_expect_eq(x.out.len, sizeof(big));
 	cr_expect_eq(x.err.len, 300000);
 	done(&x);
@@ -89,7 +91,8 @@ Test(spawn, input_that_nobody_reads, .timeout = 20)
 	static char big[1 << 20];
 	struct shell x;
 
-	cr_expect_eq(sh(&x, "exec 0<&-; kill -PIPE $$; echo ignored", (struct spawn){ .input = big, .input_len = sizeof(big) }),
+	cr_expect_eq(sh(&x, "exec 0<&-; kill -PIPE $$; echo ignored",
+			(struct spawn){ .input = big, .input_len = sizeof(big) }),
 		     0);
 	cr_expect_eq(spawn_exit_code(x.s.status), 128 + SIGPIPE);
 	done(&x);

@@ -52,9 +52,15 @@ Test(strbuf, steal_leaves_it_usable)
 static const struct {
 	const char *in, *out;
 } quoted[] = {
-	{ "", "''" },	      { "plain-1.2/x:y,z=@%", "plain-1.2/x:y,z=@%" }, { "a b", "'a b'" },
-	{ "it's", "'it'\\''s'" }, { "$HOME;`x`", "'$HOME;`x`'" },	      { "a\nb", "'a\nb'" },
-	{ "\"\\", "'\"\\'" },     { "~x", "'~x'" },			      { "é", "'é'" },
+	{ "", "''" },
+	{ "plain-1.2/x:y,z=@%", "plain-1.2/x:y,z=@%" },
+	{ "a b", "'a b'" },
+	{ "it's", "'it'\\''s'" },
+	{ "$HOME;`x`", "'$HOME;`x`'" },
+	{ "a\nb", "'a\nb'" },
+	{ "\"\\", "'\"\\'" },
+	{ "~x", "'~x'" },
+	{ "é", "'é'" },
 };
 
 Test(strbuf, shell_quoting)
