@@ -16,8 +16,9 @@
 #define MAX_LIST 1024
 
 /* Blanks, commas and colons separate. The constructor may replace it. */
-static char runtimes[MAX_LIST] = "apptainer singularity enroot podman podman-hpc docker nerdctl bwrap ch-run shifter "
-				 "shifterimg sarus udocker proot systemd-nspawn nsenter chroot";
+static char runtimes[MAX_LIST] =
+	"apptainer singularity enroot podman podman-hpc docker nerdctl bwrap ch-run shifter "
+	"shifterimg sarus udocker proot systemd-nspawn nsenter chroot";
 
 static bool is_separator(char c)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks of a native launcher (mpirun in a plain Grid Engine job): programs that ask for Slurm's rank variables get
- * them. The starter set SLURM_ON_OCS_NATIVE=1 and what the job knows; a rank's number is born later, here.
+ * Ranks of a native launcher (mpirun in a plain Grid Engine job): programs that ask for Slurm's rank
+ * variables get them. The starter set SLURM_ON_OCS_NATIVE=1 and what the job knows; a rank's number is born
+ * later, here.
  *
- * It happens once for a rank: SLURM_ON_OCS_RANK remembers it, so that a variable that someone removes in the rank
- * stays removed in its children. SLURM_NODEID isn't touched: neither Open MPI nor Hydra tells the node's number
- * (OMPI_COMM_WORLD_NODE_RANK is the rank *on* the node), and the starter has set it on each host.
+ * It happens once for a rank: SOO_NATIVE_RANK remembers it, so that a variable that someone removes in the
+ * rank stays removed in its children. SLURM_NODEID isn't touched: neither Open MPI nor Hydra tells the node's
+ * number (OMPI_COMM_WORLD_NODE_RANK is the rank *on* the node), and the starter has set it on each host.
  */
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ static const struct launcher launchers[] = {
 
 enum { PROCID, LOCALID, NTASKS, MARK, LINES };
 
-static const char names[LINES][20] = { "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_ON_OCS_RANK" };
+static const char names[LINES][20] = { "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SOO_NATIVE_RANK" };
 
 /* "NAME=value"; environ points here, so it must outlive everything and be writable. */
 static char lines[LINES][64] IN_DATA;
@@ -51,7 +52,7 @@ static void put(size_t line, const char *name, const char *value)
 	text_append(lines[line], size, &used, value, text_len(value));
 }
 
-/* The mark is rank, local rank and size, so that a launcher started inside a rank fills its own ranks again. */
+/* The mark is rank, local rank and size, so that the ranks of a launcher inside a rank are filled too. */
 static bool read_rank(void)
 {
 	const struct launcher *launcher = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym(RTLD_NEXT) without dlsym: on glibc < 2.34 that is in libdl.so.2, and an import of it kills each process that
- * hasn't libdl. So the symbol tables of the objects behind us are read here, the same way under every C library.
+ * dlsym(RTLD_NEXT) without dlsym: on glibc < 2.34 that is in libdl.so.2, and an import of it kills each
+ * process that hasn't libdl. So the symbol tables of the objects behind us are read here, the same way under
+ * every C library.
  */
 #include <elf.h>
 #include <link.h>
@@ -20,9 +21,9 @@
 
 struct object {
 	ElfW(Addr) base;
-	const ElfW(Sym) *symbols;
+	const void *symbols; /* ElfW(Sym)[] */
 	const char *strings;
-	const ElfW(Half) *versions; /* NULL: no symbol versions */
+	const uint16_t *versions; /* NULL: no symbol versions */
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
 };
@@ -75,7 +76,7 @@ static bool object_holds(const struct dl_phdr_info *info, const void *address)
 /* The address when symbol `index` defines the function `name` in its default version, else NULL. */
 static void *symbol_match(const struct object *object, uint32_t index, const char *name)
 {
-	const ElfW(Sym) *symbol = &object->symbols[index];
+	const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + index;
 
 	if (symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 0xf) != STT_FUNC)
 		return NULL;

@@ -13,8 +13,9 @@
 #define COMMAND_DIR LIBEXECDIR "/bin/"
 
 /*
- * Tables in this library are arrays of characters, not of pointers, and variables are in .data even when zero: pointers
- * to relocate, and a .bss to map and clear, would cost each process of a job some microseconds (tests/bench/preload).
+ * Tables in this library are arrays of characters, not of pointers, and variables are in .data even when
+ * zero: pointers to relocate, and a .bss to map and clear, would cost each process of a job some microseconds
+ * (tests/bench/preload).
  */
 #define MAX_NAME 24
 
@@ -51,7 +52,7 @@ __attribute__((constructor)) static void preload_init(void)
 	next_find(&state.next);
 	state.ready = true;
 	state.on = (!disable || !*disable || text_equal(disable, "0")) && !getauxval(AT_SECURE);
-	/* A program of ours that execs the command that it stands for (to reach a real one) must not come back to itself. */
+	/* A program of ours that execs the command that it stands for must not come back to itself. */
 	state.redirect = state.on && !(self && text_after(self, LIBEXECDIR "/"));
 	if (state.on) {
 		containers_init(preload_env(environ, "SOO_CONTAINER_RUNTIMES"));
@@ -117,8 +118,8 @@ static bool searches_path(enum call_kind kind)
 static int call_translator(const struct call *call, const char *target)
 {
 	static const enum call_kind plain[] = {
-		[CALL_EXECV] = CALL_EXECV,     [CALL_EXECVP] = CALL_EXECV, [CALL_EXECVE] = CALL_EXECVE,
-		[CALL_EXECVPE] = CALL_EXECVE,  [CALL_SPAWN] = CALL_SPAWN,  [CALL_SPAWNP] = CALL_SPAWN,
+		[CALL_EXECV] = CALL_EXECV,    [CALL_EXECVP] = CALL_EXECV, [CALL_EXECVE] = CALL_EXECVE,
+		[CALL_EXECVPE] = CALL_EXECVE, [CALL_SPAWN] = CALL_SPAWN,  [CALL_SPAWNP] = CALL_SPAWN,
 	};
 	struct call direct = *call;
 
@@ -141,7 +142,7 @@ static bool cannot_run(int error)
 	return error != 0;
 }
 
-/* Where Slurm itself is installed: system folders, /opt, a bin or sbin below a folder slurm*, and our own folder. */
+/* Where Slurm is installed: system folders, /opt, a bin or sbin below a folder slurm*, our own folder. */
 static bool is_slurm_place(const char *path)
 {
 	static const char roots[][sizeof COMMAND_DIR] = { "/usr/", "/bin/", "/sbin/", "/opt/", COMMAND_DIR };
@@ -178,9 +179,11 @@ static int translator_else(const struct call *call, const char *target, const ch
 	return cannot_run(error) ? preload_pass(call, file) : error;
 }
 
-/* A bare name: a program of the user's own that is on PATH before any place of Slurm's is the one he means. */
-__attribute__((noinline)) /* its buffer is not to be on the stack of every exec */
-static int call_searched(const struct call *call, const char *target, const char *file)
+/*
+ * A bare name: a program of the user's own that is on PATH before any place of Slurm's is the one he means.
+ * Not inline: its buffer is not to be on the stack of every exec.
+ */
+static NOINLINE int call_searched(const struct call *call, const char *target, const char *file)
 {
 	char candidate[PATH_MAX];
 	const char *path = preload_env(environ, "PATH");

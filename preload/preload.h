@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One exec or spawn on its way through us. Everything here may run in the child of a vfork, in the parent's memory:
- * only string compares, the stack and the next function; no heap, lock, global write or system call of our own.
+ * One exec or spawn on its way through us. Everything here may run in the child of a vfork, in the parent's
+ * memory: only string compares, the stack and the next function; no heap, lock, global write or system call
+ * of our own.
  */
 #ifndef SOC_PRELOAD_PRELOAD_H
 #define SOC_PRELOAD_PRELOAD_H
@@ -9,6 +10,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 
+#define NOINLINE __attribute__((noinline))
 /* For a variable that is zero at first: see the note on tables in preload.c. */
 #define IN_DATA __attribute__((section(".data")))
 
@@ -25,8 +27,9 @@ struct call {
 };
 
 /*
- * The call itself, with the redirect and the container rule (rules.md) applied to `file`. Returns an error number;
- * 0 is for a successful spawn only, since a successful exec doesn't return. errno is the next function's.
+ * The call itself, with the redirect and the container rule (rules.md) applied to `file`. Returns an error
+ * number; 0 is for a successful spawn only, since a successful exec doesn't return. errno is the next
+ * function's.
  */
 int preload_call(const struct call *call, const char *file);
 

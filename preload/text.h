@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * String compares of our own: a call of the C library's would bind to whatever the program brings (a sanitizer's
- * strlen, say), in a constructor that runs before that is ready, and would be one more symbol to import.
+ * String compares of our own: a call of the C library's would bind to whatever the program brings (a
+ * sanitizer's strlen, say), in a constructor that runs before that is ready, and would be one more symbol to
+ * import.
  */
 #ifndef SOC_PRELOAD_TEXT_H
 #define SOC_PRELOAD_TEXT_H

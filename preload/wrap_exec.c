@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exec functions that we export. glibc's own calls among them aren't interposable, so each one is wrapped. */
+/* The exec functions that we export; each of them, since glibc's own calls among them don't come here. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,20 +44,20 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 }
 
 /*
- * The arguments up to and with the NULL, as an array on this function's stack (so it can't be a function). A va_list
- * can't be read twice after it was handed over on every ABI, hence two passes from the start.
+ * The arguments up to and with the NULL, as an array on this function's stack (so it can't be a function). A
+ * va_list can't be read twice after it was handed over on every ABI, hence two passes from the start.
  */
-#define COLLECT(argv, ap, first)                                                                                     \
-	size_t count_ = 1;                                                                                           \
-	va_start(ap, first);                                                                                         \
-	if (first)                                                                                                   \
-		while (va_arg(ap, const char *))                                                                     \
-			count_++;                                                                                    \
-	va_end(ap);                                                                                                  \
-	char **argv = __builtin_alloca((count_ + 1) * sizeof *argv);                                                 \
-	va_start(ap, first);                                                                                         \
-	argv[0] = (char *)first;                                                                                     \
-	for (size_t i_ = 0; argv[i_];)                                                                               \
+#define COLLECT(argv, ap, first)                                                                             \
+	size_t count_ = 1;                                                                                   \
+	va_start(ap, first);                                                                                 \
+	if (first)                                                                                           \
+		while (va_arg(ap, const char *))                                                             \
+			count_++;                                                                            \
+	va_end(ap);                                                                                          \
+	char **argv = __builtin_alloca((count_ + 1) * sizeof *argv);                                         \
+	va_start(ap, first);                                                                                 \
+	argv[0] = (char *)first;                                                                             \
+	for (size_t i_ = 0; argv[i_];)                                                                       \
 	argv[++i_] = va_arg(ap, char *)
 
 EXPORT int execl(const char *path, const char *arg, ...)

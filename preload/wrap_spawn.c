@@ -7,13 +7,15 @@
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	return preload_call(&(struct call){ .kind = CALL_SPAWN, .argv = argv, .envp = envp, .pid = pid,
-					    .actions = actions, .attr = attr }, path);
+	struct call call = { CALL_SPAWN, argv, envp, pid, actions, attr };
+
+	return preload_call(&call, path);
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	return preload_call(&(struct call){ .kind = CALL_SPAWNP, .argv = argv, .envp = envp, .pid = pid,
-					    .actions = actions, .attr = attr }, file);
+	struct call call = { CALL_SPAWNP, argv, envp, pid, actions, attr };
+
+	return preload_call(&call, file);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload ROUNDS EMPTY OURS: what a library in LD_PRELOAD costs each process. A round starts /bin/true many times with
- * no library, with the library EMPTY (nothing in it: the loader's own cost) and with OURS, in turn so that all three
- * meet the same machine; the answer compares medians of the single times, which a busy neighbour hardly moves.
+ * preload ROUNDS EMPTY OURS: what a library in LD_PRELOAD costs each process. A round starts /bin/true many
+ * times with no library, with the library EMPTY (nothing in it: the loader's own cost) and with OURS, in turn
+ * so that all three meet the same machine; the answer compares medians of the single times, which a busy
+ * neighbour hardly moves.
  *
- * The processes are started by a driver that has OURS in itself too ("caller"), or not: that is the cost in the
- * caller, of a call that isn't redirected.
+ * The processes are started by a driver that has OURS in itself too ("caller"), or not: that is the cost in
+ * the caller, of a call that isn't redirected.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static double now(void)
 /* Microseconds of one vfork, exec and wait. */
 static double start(char *preload)
 {
-	char *argv[] = { "true", NULL }, *envp[] = { "PATH=/usr/bin:/bin", "HOME=/root", "LANG=C", preload, NULL };
+	char *argv[] = { "true", NULL },
+	     *envp[] = { "PATH=/usr/bin:/bin", "HOME=/root", "LANG=C", preload, NULL };
 	double begin = now();
 	int status = 1;
 	pid_t pid = vfork();
@@ -81,7 +83,8 @@ int main(int argc, char **argv)
 		}
 	for (int k = 0; k < KINDS; k++)
 		m[k] = median(taken[k]);
-	printf("exec of /bin/true, median of %d: none %.1f us, empty library %.1f us, ours %.1f us\n", used, m[0], m[1], m[2]);
+	printf("exec of /bin/true, median of %d: none %.1f us, empty library %.1f us, ours %.1f us\n", used,
+	       m[0], m[1], m[2]);
 	printf("preload/none %.3f\npreload/empty %.3f\n", m[2] / m[0], m[2] / m[1]);
 	return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm command written as a path that doesn't exist reaches the translator, whoever calls it and by what function."""
+"""A Slurm command written as a path that doesn't exist reaches the translator, whoever calls it, by what function."""
 
 import shutil
 import sys

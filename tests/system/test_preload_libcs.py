@@ -14,8 +14,8 @@ from tests.system.preload.lab import ROOT, Lab, Record, assert_ran, run
 CHROOTS = pathlib.Path(os.environ.get("SOO_TEST_CHROOTS", ROOT / "build/chroots"))
 SUITE = "bullseye"
 # What the chroot's dash, bash, true, Python and Perl need; unpacked, not installed: no maintainer scripts, no /proc.
-PACKAGES = ("libc6 libcrypt1 libgcc-s1 dash bash libtinfo6 coreutils libacl1 libattr1 libselinux1 libpcre2-8-0 libgmp10 "
-            "perl-base python3.9-minimal libpython3.9-minimal libexpat1 zlib1g libssl1.1 libuuid1").split()
+PACKAGES = ("libc6 libcrypt1 libgcc-s1 dash bash libtinfo6 coreutils libacl1 libattr1 libselinux1 libpcre2-8-0 "
+            "libgmp10 perl-base python3.9-minimal libpython3.9-minimal libexpat1 zlib1g libssl1.1 libuuid1").split()
 FUNCTIONS = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "posix_spawn", "posix_spawnp")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for chroot")
@@ -49,9 +49,8 @@ def bullseye():
         for package in PACKAGES:
             deb, = (temp / "debs/var/cache/apt/archives").glob(f"{package}_*.deb")
             # tar keeps the merged /bin and /lib, which dpkg-deb -x would replace
-            unpack = subprocess.run(f"dpkg-deb --fsys-tarfile '{deb}' | tar -C '{temp}/root' --keep-directory-symlink -x",
-                                    shell=True, check=False)
-            assert unpack.returncode == 0
+            tar = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE, check=True).stdout
+            subprocess.run(["tar", "-C", temp / "root", "--keep-directory-symlink", "-x"], input=tar, check=True)
         shutil.rmtree(temp / "debs")
         for folder in ("dev", "tmp", "etc"):
             (temp / "root" / folder).mkdir(exist_ok=True)
@@ -114,8 +113,8 @@ def test_glibc_2_31_programs_run(old, program):
 def test_glibc_2_31_functions(old, function, how, path):
     """The caller is built here but asks for old symbol versions only, so that the chroot's C library takes it."""
     if not (old.inside / "caller").exists():
-        shutil.copy(old.lab.compile("caller", "-nostartfiles", "-x", "none", str(start_file(old.lab)), output="caller-old"),
-                    old.inside / "caller")
+        start = start_file(old.lab)
+        shutil.copy(old.lab.compile("caller", "-nostartfiles", start, output="caller-old"), old.inside / "caller")
     done = old.run([old.lab.tmp / "caller", how, function, path, "a b"])
     assert_ran(old, done, "squeue", ["name", "a b"])
 
@@ -125,7 +124,8 @@ def start_file(lab):
     source = lab.tmp / "start.c"
     source.write_text('''
 #include <stdlib.h>
-int old_libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+typedef void fn(void);
+int old_libc_start_main(int (*)(int, char **, char **), int, char **, fn *, fn *, fn *, void *);
 __asm__(".symver old_libc_start_main,__libc_start_main@GLIBC_2.2.5");
 int main(int, char **, char **);
 static void nothing(void) { }
@@ -174,7 +174,8 @@ def test_glibc_2_31_perl(old, call):
 
 
 def test_glibc_2_31_native_ranks(old):
-    done = old.run(["/bin/bash", "-c", "echo $SLURM_PROCID $SLURM_NTASKS"], SLURM_ON_OCS_NATIVE="1", PMI_RANK="2", PMI_SIZE="4")
+    done = old.run(["/bin/bash", "-c", "echo $SLURM_PROCID $SLURM_NTASKS"], SLURM_ON_OCS_NATIVE="1",
+                   PMI_RANK="2", PMI_SIZE="4")
     assert done.stdout == "2 4\n"
 
 
@@ -215,7 +216,8 @@ def test_musl_stress(musl):
 
 
 def test_musl_native_ranks(musl):
-    done = musl.run([musl.caller, "here", "execv", "/usr/bin/squeue"], SLURM_ON_OCS_NATIVE="1", PMI_RANK="2", PMI_SIZE="4")
+    done = musl.run([musl.caller, "here", "execv", "/usr/bin/squeue"], SLURM_ON_OCS_NATIVE="1", PMI_RANK="2",
+                    PMI_SIZE="4")
     env = Record(done.stdout).env
     assert (env.get("SLURM_PROCID"), env.get("SLURM_NTASKS")) == ("2", "4")
 

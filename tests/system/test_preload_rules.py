@@ -36,8 +36,9 @@ def own(tmp_path):
 
 # --- Redirect: by any path ---
 
-PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/sbin", "/opt/slurm/22.05/bin", "/opt/x", "/cm/shared/apps/slurm/current/bin",
-          "/sw/slurm-22.05.3/sbin", "/nowhere/at/all", "relative/folder", ".", "/etc/passwd")
+PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/sbin", "/opt/slurm/22.05/bin", "/opt/x",
+          "/cm/shared/apps/slurm/current/bin", "/sw/slurm-22.05.3/sbin", "/nowhere/at/all", "relative/folder", ".",
+          "/etc/passwd")
 
 
 @pytest.mark.parametrize("function", ("execve", "execvp", "posix_spawn"))
@@ -54,6 +55,16 @@ def test_a_real_slurm_is_not_run(lab, tmp_path, own, place, function):
     folder.mkdir(parents=True)
     shutil.copy(own, folder)
     assert_ran(lab, lab.run([lab.caller, "here", function, folder / "squeue"]), "squeue")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount")
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("place", ("/opt", "/usr/local/games", "/sbin"))
+def test_a_real_slurm_of_the_system_is_not_run(lab, own, place, function):
+    """In a mount namespace, the program is in a system folder."""
+    script = 'mount --bind "$1" "$2" && shift 2 && exec env LD_PRELOAD="$LIB" "$@"'
+    call = [lab.caller, "here", function, f"{place}/squeue"]
+    assert_ran(lab, lab.run(["unshare", "-m", "sh", "-c", script, "sh", own.parent, place, *call], LD_PRELOAD=None, LIB=str(lab.lib)), "squeue")
 
 
 @pytest.mark.parametrize("name", ("squeue2", "xsqueue", "SQUEUE", "squeue.py", "", "squeu"))
@@ -124,8 +135,9 @@ def test_path_unset_or_too_long(lab):
 
 # --- As if not loaded ---
 
-CALLS = [(f, p) for f in FUNCTIONS for p in ("/nowhere/x", "/etc/passwd", "/etc/passwd/x", "/usr/bin/squeue", "/x/squeue",
-                                             "squeue", "nosuch", "", "/usr/bin", "./squeue", "x" * 300)]
+PATHS = ("/nowhere/x", "/etc/passwd", "/etc/passwd/x", "/usr/bin/squeue", "/x/squeue", "squeue", "nosuch", "",
+         "/usr/bin", "./squeue", "x" * 300)
+CALLS = [(function, path) for function in FUNCTIONS for path in PATHS]
 
 
 def without(lab, argv, **more):
@@ -175,6 +187,16 @@ def test_disable_is_read_once(lab):
     assert_ran(lab, lab.run(["/usr/bin/python3", "-c", code]), "squeue")
 
 
+@pytest.mark.parametrize("function", ("execve", "execv", "execl", "execle", "posix_spawn", "posix_spawnp"))
+@pytest.mark.parametrize("name", ("squeue", "other"))
+def test_script_without_an_interpreter_line_keeps_its_error(lab, own, name, function):
+    """ENOEXEC of these functions; posix_spawn's old version (GLIBC_2.2.5) would run a shell."""
+    script = own.parent / name
+    script.write_text("echo ran\n")
+    script.chmod(0o755)
+    assert assert_same(lab, [lab.caller, "here", function, script]).stdout == f"errno={errno.ENOEXEC}\n"
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("path", ("/nowhere/x", "/etc/passwd", "/etc/passwd/x", "nosuch", "", "/usr/bin", "x" * 300))
 def test_failing_calls_keep_their_errno(lab, function, path):
@@ -198,7 +220,8 @@ def test_null_pointers(lab, function, path):
 def test_argument_list_too_long(lab, function):
     """The redirected call's own error comes back, not the "No such file" of a path that doesn't exist."""
     code = ("import os, sys\n"
-            "try: getattr(os, sys.argv[1])('/usr/bin/squeue', ['x' * 120000] * 100, *([os.environ] * (len(sys.argv[1]) > 6)))\n"
+            "more = [os.environ] if 'spawn' in sys.argv[1] else []\n"
+            "try: getattr(os, sys.argv[1])('/usr/bin/squeue', ['x' * 120000] * 100, *more)\n"
             "except OSError as e: print(e.errno)")
     assert lab.run(["/usr/bin/python3", "-c", code, function]).stdout == f"{errno.E2BIG}\n"
 
@@ -250,7 +273,8 @@ def empty_library(lab, name):
     return lib
 
 
-RUNTIMES = ("apptainer", "singularity", "enroot", "podman", "docker", "bwrap", "ch-run", "shifter", "chroot", "nsenter")
+RUNTIMES = ("apptainer", "singularity", "enroot", "podman", "docker", "bwrap", "ch-run", "shifter", "chroot",
+            "nsenter")
 
 
 @pytest.fixture
@@ -323,25 +347,35 @@ def test_a_users_own_library_stays(lab):
 
 
 HOOK = """
-#define _GNU_SOURCE
 #include <dlfcn.h>
-#include <unistd.h>
 #include <spawn.h>
-int execve(const char *p, char *const a[], char *const e[])
-{ write(2, "hook\\n", 5); return ((int (*)(const char *, char *const[], char *const[]))dlsym(RTLD_NEXT, "execve"))(p, a, e); }
-int posix_spawn(pid_t *i, const char *p, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *t, char *const a[], char *const e[])
-{ write(2, "hook\\n", 5); return ((int (*)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
-  char *const[], char *const[]))dlsym(RTLD_NEXT, "posix_spawn"))(i, p, f, t, a, e); }
+#include <unistd.h>
+typedef int exec_fn(const char *, char *const[], char *const[]);
+typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+		     char *const[], char *const[]);
+int execve(const char *path, char *const argv[], char *const envp[])
+{
+	write(2, "hook\\n", 5);
+	return ((exec_fn *)dlsym(RTLD_NEXT, "execve"))(path, argv, envp);
+}
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+		char *const argv[], char *const envp[])
+{
+	write(2, "hook\\n", 5);
+	return ((spawn_fn *)dlsym(RTLD_NEXT, "posix_spawn"))(pid, path, actions, attr, argv, envp);
+}
 """
 
 
 @pytest.mark.parametrize("function", ("execve", "posix_spawn"))
+@pytest.mark.parametrize("hash_style", ("gnu", "sysv", "both"))
 @pytest.mark.parametrize("order", ("before us", "behind us"))
-def test_another_library_that_hooks_exec(lab, tmp_path, order, function):
+def test_another_library_that_hooks_exec(lab, tmp_path, order, hash_style, function):
     """Both see the call: the chain goes on to the object behind us, as with dlsym(RTLD_NEXT)."""
     (tmp_path / "hook.c").write_text(HOOK)
     hook = tmp_path / "hook.so"
-    assert run(["gcc", "-w", "-shared", "-fPIC", "-o", hook, tmp_path / "hook.c", "-ldl"]).returncode == 0
+    assert run(["gcc", "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-Wl,--hash-style={hash_style}", "-o", hook,
+                tmp_path / "hook.c", "-ldl"]).returncode == 0
     preload = f"{hook}:{lab.lib}" if order == "before us" else f"{lab.lib}:{hook}"
     done = lab.run([lab.caller, "here", function, "/usr/bin/squeue"], LD_PRELOAD=preload)
     assert Record(done.stdout).ran == [str(lab.bin / "squeue")]
@@ -387,14 +421,16 @@ LAUNCHERS = {
     "MVAPICH": dict(MV2_COMM_WORLD_RANK="3", MV2_COMM_WORLD_LOCAL_RANK="1", MV2_COMM_WORLD_SIZE="8"),
     "PMIx": dict(PMIX_RANK="3"),
 }
-SHOW = "import os; print(*(os.environ.get(k, '-') for k in ('SLURM_PROCID', 'SLURM_LOCALID', 'SLURM_NTASKS', 'SLURM_NODEID')))"
+SHOW = "echo ${SLURM_PROCID:--} ${SLURM_LOCALID:--} ${SLURM_NTASKS:--} ${SLURM_NODEID:--}"
 READERS = {
-    "python": ["/usr/bin/python3", "-c", SHOW],
-    "bash": ["bash", "-c", "echo ${SLURM_PROCID:--} ${SLURM_LOCALID:--} ${SLURM_NTASKS:--} ${SLURM_NODEID:--}"],
-    "dash": ["dash", "-c", "echo ${SLURM_PROCID:--} ${SLURM_LOCALID:--} ${SLURM_NTASKS:--} ${SLURM_NODEID:--}"],
-    "perl": ["/usr/bin/perl", "-e", "print join(' ', map { $ENV{\"SLURM_$_\"} // '-' } qw(PROCID LOCALID NTASKS NODEID)), \"\\n\""],
-    "awk": ["awk", "BEGIN { for (i = 1; i < 5; i++) { split(\"PROCID LOCALID NTASKS NODEID\", n); v = ENVIRON[\"SLURM_\" n[i]];"
-            " printf \"%s%s\", v == \"\" ? \"-\" : v, i < 4 ? \" \" : \"\\n\" } }"],
+    "bash": ["bash", "-c", SHOW],
+    "dash": ["dash", "-c", SHOW],
+    "python": ["/usr/bin/python3", "-c", "import os; print(*(os.environ.get('SLURM_' + name, '-')"
+               " for name in ('PROCID', 'LOCALID', 'NTASKS', 'NODEID')))"],
+    "perl": ["/usr/bin/perl", "-e", "print join(' ', map { $ENV{\"SLURM_$_\"} // '-' }"
+             " qw(PROCID LOCALID NTASKS NODEID)), \"\\n\""],
+    "awk": ["awk", "function v(n) { return \"SLURM_\" n in ENVIRON ? ENVIRON[\"SLURM_\" n] : \"-\" }"
+            " BEGIN { print v(\"PROCID\"), v(\"LOCALID\"), v(\"NTASKS\"), v(\"NODEID\") }"],
 }
 
 
@@ -425,18 +461,18 @@ def test_native_ranks_need_a_rank(lab):
 
 @pytest.mark.parametrize("rank", ("", "x", "-1", "1x", "4294967295", " 1"))
 def test_native_ranks_are_numbers(lab, rank):
-    assert lab.run(READERS["bash"], SLURM_ON_OCS_NATIVE="1", PMI_RANK=rank).stdout == "- - - -\n"
+    assert lab.run(READERS["bash"], SLURM_ON_OCS_NATIVE="1", PMI_RANK=rank, PMI_SIZE="4").stdout == "- - - -\n"
 
 
 def test_native_ranks_stay_removed(lab):
     """A rank that removes a variable doesn't get it back in its children."""
-    script = "unset SLURM_PROCID SLURM_NTASKS; " + " ".join(["bash", "-c", "'%s'" % READERS["bash"][2]])
+    script = "unset SLURM_PROCID SLURM_NTASKS; " + f"bash -c '{SHOW}'"
     done = lab.run(["bash", "-c", script], **LAUNCHERS["Open MPI"], SLURM_ON_OCS_NATIVE="1")
     assert done.stdout == "- 1 - -\n"
 
 
 def test_native_ranks_of_a_launcher_inside_a_rank(lab):
-    script = "PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 " + " ".join(["bash", "-c", "'%s'" % READERS["bash"][2]])
+    script = "PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 " + f"bash -c '{SHOW}'"
     done = lab.run(["bash", "-c", script], **LAUNCHERS["Hydra"], SLURM_ON_OCS_NATIVE="1")
     assert done.stdout == "1 0 2 -\n"
 

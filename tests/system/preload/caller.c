@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * caller HOW FUNCTION FILE [ARG]...: calls FUNCTION for FILE with argv "name", ARG...; functions that take an
- * environment get ours plus CALLER=FUNCTION. HOW is where from: here, fork or vfork. A failed call prints errno=N.
+ * environment get ours plus CALLER=FUNCTION. HOW is where from: here, fork or vfork. A failed call prints
+ * errno=N.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -17,10 +18,10 @@
 static char *argv_of[MAX], *env_of[MAX], mark[64];
 
 /* Calls execl, execlp or execle with up to two arguments; the list must end where argv does. */
-#define LIST(function, ...)                                                                                          \
-	(!argv_of[1] ? function(file, argv_of[0], (char *)NULL, ##__VA_ARGS__) :                                     \
-	 !argv_of[2] ? function(file, argv_of[0], argv_of[1], (char *)NULL, ##__VA_ARGS__) :                         \
-		       function(file, argv_of[0], argv_of[1], argv_of[2], (char *)NULL, ##__VA_ARGS__))
+#define LIST(function, ...)                                                                                  \
+	(!argv_of[1]   ? function(file, argv_of[0], (char *)NULL, ##__VA_ARGS__)                             \
+	 : !argv_of[2] ? function(file, argv_of[0], argv_of[1], (char *)NULL, ##__VA_ARGS__)                 \
+		       : function(file, argv_of[0], argv_of[1], argv_of[2], (char *)NULL, ##__VA_ARGS__))
 
 static int call(const char *function, const char *file)
 {

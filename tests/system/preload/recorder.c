@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands in the test's libexec folder for each command of ours; static, so it runs in every chroot. Prints the path
- * that was executed, its arguments and the environment, a line each. `recorder exit N` exits N and prints nothing;
- * `recorder again PATH` execs PATH, as a translator does that wants the real command.
+ * Stands in the test's libexec folder for each command of ours; static, so it runs in every chroot. Prints
+ * the path that was executed, its arguments and the environment, a line each. `recorder exit N` exits N and
+ * prints nothing; `recorder again PATH` execs PATH, as a translator does that wants the real command.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stress THREADS TIMES FILE: each thread starts FILE TIMES times with "exit 42", in turn by posix_spawn, posix_spawnp,
- * vfork + execve and vfork + execlp, while the others malloc and setenv. Prints how many ended with 42.
+ * stress THREADS TIMES FILE: each thread starts FILE TIMES times with "exit 42", in turn by posix_spawn,
+ * posix_spawnp, vfork + execve and vfork + execlp, while the others malloc and setenv. Prints how many ended
+ * with 42.
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -45,7 +46,8 @@ static void *work(void *arg)
 		void *volatile heap = malloc((size_t)i * 97 + 1);
 		pid_t pid = start((int)((i + (long)arg) % 4), argv);
 		free(heap);
-		if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 42)
+		if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+		    WEXITSTATUS(status) == 42)
 			__atomic_add_fetch(&good, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
