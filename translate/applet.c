@@ -50,3 +50,16 @@ const char *applet_version(void)
 {
 	return load(NULL) < 0 ? NULL : conf.slurm_version;
 }
+
+static int flush_error;
+
+void applet_flush(void)
+{
+	if (fflush(stdout) != 0 && !flush_error)
+		flush_error = errno;
+}
+
+int applet_flush_error(void)
+{
+	return flush_error;
+}

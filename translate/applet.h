@@ -32,6 +32,10 @@ const struct applet *applet_at(size_t i);
  * "<applet>: fatal: <file>:<line>: ..." and ends the process with exit 1.
  */
 const struct conf *applet_conf(void);
+/* Sends what was printed so far on its way; main reports it when that fails. */
+void applet_flush(void);
+/* errno of the first write to stdout that failed in applet_flush(); 0: none. */
+int applet_flush_error(void);
 /* What --version prints behind "slurm "; a broken configuration doesn't matter here. */
 const char *applet_version(void);
 

@@ -26,15 +26,18 @@ static void fill_standard_streams(void)
 /* Exit code after the answer was flushed: a full disk is an error, a reader that went away is not worth a line. */
 static int finish_stdout(int code)
 {
-	bool failed = ferror(stdout);
+	int error;
 
-	errno = 0;
-	if ((fclose(stdout) != 0 || failed) && errno != EBADF) {
-		if (errno != EPIPE)
-			log_error("write error: %s", errno ? strerror(errno) : "standard output");
-		return code ? code : 1;
-	}
-	return code;
+	applet_flush();
+	error = applet_flush_error();
+	if (fclose(stdout) != 0 && !error)
+		error = errno;
+	/* EBADF: it was closed by the caller, who wants no answer. */
+	if (!error || error == EBADF)
+		return code;
+	if (error != EPIPE)
+		log_error("write error: %s", strerror(error));
+	return code ? code : 1;
 }
 
 static int run(const struct applet *applet, int argc, char **argv)

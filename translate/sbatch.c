@@ -189,7 +189,7 @@ static void print_job(const struct request *r, const struct conf *conf, uint64_t
 		printf("Submitted batch job %" PRIu64 " on cluster %s\n", job_id, conf->cluster_name);
 	else
 		printf("Submitted batch job %" PRIu64 "\n", job_id);
-	fflush(stdout);
+	applet_flush();
 }
 
 static int test_only(struct submission *s)

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sbatch as a program, against fake clients of the engine: what it leaves, in which order, and what it says."""
+
+import os
+import pathlib
+import shlex
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+
+from tests.fake.engine import BUILD, FAKE, INFINITE, FakeEngine, context, read_job_file
+
+SCRIPT = "#!/bin/sh\n#SBATCH -J name\necho hello\n"
+HOSTILE = {"NL": "a\nb", "QUOTES": "'\"`$x\\", "EQ": "a=b=c", "EMPTY": "", "COMMA": "a,b", "LONG": "x" * 30000,
+           "BASH_FUNC_f%%": "() {  echo hi\n}", "UTF8": "jöb"}
+FILES = {"job", "script", "args", "env", "options", "stub"}
+
+
+@pytest.fixture
+def engine(tmp_path):
+    return FakeEngine(tmp_path)
+
+
+def submit(engine, *argv, script=SCRIPT, **kwargs):
+    (engine.cwd / "s.sh").write_text(script)
+    return engine.run(["sbatch", *argv, "s.sh"], **kwargs)
+
+
+def one_line(result):
+    """The one error line, and nothing else anywhere."""
+    assert result.rc == 1 and result.stdout == "" and result.spools == []
+    assert result.stderr.startswith("sbatch: error: ") and result.stderr.count("\n") == 1, result.stderr
+    return result.stderr.removeprefix("sbatch: error: ").rstrip("\n")
+
+
+def nothing_left(engine):
+    return not engine.spool.exists() or not list(engine.spool.glob("*-*-*-*-*"))
+
+
+# --- what a job finds ---
+
+def test_the_spool_folder_is_whole_and_private(engine):
+    (engine.cwd / "s.sh").write_text(SCRIPT)
+    result = engine.run(["sbatch", "-n2", "s.sh", "a b", "", "c\nd"])
+    assert (result.rc, result.stdout, result.stderr) == (0, "Submitted batch job 17\n", "")
+    (spool,) = result.spools
+    assert {path.name for path in spool.iterdir()} - {"17.%s.jsonl" % os.uname().nodename} == FILES
+    for folder in (engine.home / ".slurm-on-ocs", engine.spool, spool):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for name in FILES:
+        assert stat.S_IMODE((spool / name).stat().st_mode) & 0o077 == 0, name
+    assert (spool / "script").read_text() == SCRIPT
+    assert (spool / "args").read_bytes() == b"a b\0\0c\nd\0"
+    assert os.readlink(engine.spool / "by-id" / "17") == f"../{spool.name}"
+    job = read_job_file(spool / "job")
+    assert job["command"] == f"{engine.cwd}/s.sh a b  c\nd"
+    assert job["work_dir"] == job["submit_dir"] == str(engine.cwd)
+    assert context(spool)["spool"] == spool.name
+
+
+def test_the_environment_arrives_byte_for_byte(engine):
+    result = submit(engine, env=HOSTILE)
+    got = dict(item.split("=", 1) for item in (result.spools[0] / "env").read_text().split("\0")[:-1])
+    assert {name: got.get(name) for name in HOSTILE} == HOSTILE
+
+
+def test_the_engine_sees_nothing_of_the_environment(engine):
+    """A site's -V in a defaults file takes what qsub itself has: that must be nothing of the user's."""
+    result = submit(engine, env={"SECRET": "hunter2", "LD_LIBRARY_PATH": "/x", **HOSTILE})
+    seen = (engine.log / "qsub.1.env").read_text().split("\0")[:-1]
+    names = {item.split("=", 1)[0] for item in seen}
+    assert {name for name in names if not name.startswith("SGE_")} <= {
+        "PATH", "HOME", "LOGNAME", "USER", "SHELL", "TZ", "PWD", "SHLVL", "OLDPWD", "_"}
+    assert "hunter2" not in "".join(seen) + "".join(result.calls[0])
+
+
+def test_comment_and_context_are_not_on_qsubs_command_line(engine):
+    result = submit(engine, "--comment=hidden words", "-J", "name")
+    assert "hidden" not in " ".join(result.calls[0])
+    assert "soo=" not in " ".join(result.calls[0])
+    assert context(result.spools[0])["comment"] == "hidden words"
+
+
+def test_the_spool_folder_is_whole_before_qsub_runs(engine, tmp_path):
+    """The fake's first act: list the folder of the stub that it gets."""
+    clients = tmp_path / "clients"
+    clients.mkdir()
+    (clients / "qsub").write_text(
+        f'#!/bin/sh\nfor stub; do :; done\ncase $1 in -help) ;; *) ls "${{stub%/*}}" >{tmp_path}/seen;; esac\n'
+        f'exec {FAKE}/qsub "$@"\n')
+    (clients / "qsub").chmod(0o755)
+    result = submit(engine, env={"SGE_BINARY_PATH": str(clients)})
+    assert result.rc == 0, result.stderr
+    assert set((tmp_path / "seen").read_text().split()) == FILES
+
+
+def test_killed_at_any_moment_a_job_is_whole_or_there_is_none(engine):
+    (engine.cwd / "s.sh").write_text(SCRIPT)
+    killed = 0
+    for round_number in range(60):
+        child = subprocess.Popen(["sbatch", "s.sh"], executable=engine.link, env=engine.env, cwd=engine.cwd,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(round_number * 0.0004)
+        child.kill()
+        killed += child.wait() == -signal.SIGKILL
+    time.sleep(0.3)  # a qsub that outlived its sbatch
+    assert killed > 10, "the test didn't kill anything"
+    calls = engine.calls()
+    assert calls, "the test killed everything"
+    for words in calls:
+        spool = pathlib.Path(words[-1]).parent
+        assert FILES <= {path.name for path in spool.iterdir()}
+        read_job_file(spool / "job")
+
+
+# --- refusals: one line, exit 1, nothing left ---
+
+def test_the_engines_refusal_is_passed_on(engine):
+    (engine.log / "refuse").write_text("Unable to run job: job rejected: only 5 jobs are allowed per user.\nExiting.\n")
+    text = one_line(submit(engine))
+    assert text == "Batch job submission failed: job rejected: only 5 jobs are allowed per user"
+
+
+def test_unknown_partitions_have_slurms_words(engine):
+    conf = engine.folder / "slurm-on-ocs.conf"
+    conf.write_text('cluster_name = "lab";\npartitions = ( { name = "long"; queue = "nosuch"; } );\n')
+    result = submit(engine, "-p", "all.q,long")
+    assert (result.rc, result.spools) == (1, [])
+    assert result.stderr == ("sbatch: error: invalid partition specified: long\n"
+                             "sbatch: error: Batch job submission failed: Invalid partition name specified\n")
+
+
+@pytest.mark.parametrize("name", ["*", "all.q@c1", "a|b", "!x", "a b", ",", ""])
+def test_a_partition_is_no_pattern(engine, name):
+    result = submit(engine, f"--partition={name}")
+    assert (result.rc, result.calls, result.spools) == (1, [], [])
+    assert "Invalid partition name specified" in result.stderr
+
+
+def test_unreachable_qmaster(engine):
+    (engine.log / "refuse").write_text(
+        "error: commlib error: got select error (Connection refused)\n"
+        'Unable to run job: unable to send message to qmaster using port 6444 on host "head": got send error.\n')
+    assert one_line(submit(engine)) == (
+        "Batch job submission failed: Unable to contact slurm controller (connect failure)")
+
+
+def test_no_engine(engine):
+    text = one_line(submit(engine, env={"SGE_BINARY_PATH": "/nonexistent", "PATH": "/nonexistent",
+                                        "SGE_ROOT": "/nonexistent"}))
+    if os.path.exists("/usr/lib/gridengine/qsub"):
+        assert text.startswith("Batch job submission failed: "), text  # Debian's own client says it
+    else:
+        assert text == "Batch job submission failed: qsub: not found; set SGE_ROOT to the Grid Engine installation"
+
+
+def test_spool_folder_that_cannot_be_made(engine):
+    (engine.home / ".slurm-on-ocs").write_text("a file")
+    text = one_line(submit(engine))
+    assert text.startswith("Batch job submission failed: ") and ".slurm-on-ocs" in text
+
+
+def test_spool_folder_that_others_may_write_in(engine):
+    (engine.home / ".slurm-on-ocs").mkdir()
+    (engine.home / ".slurm-on-ocs").chmod(0o777)
+    text = one_line(submit(engine))
+    assert "writable by others" in text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
+def test_full_disk(engine, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    (engine.cwd / "s.sh").write_text(SCRIPT + "#" * 100000 + "\n")
+    command = (f"mount -t tmpfs -o size=64k,mode=0755 none {small} && mkdir -m 700 {small}/soo && "
+               f"cd {engine.cwd} && {{ {engine.link} s.sh; echo rc=$?; find {small} -name job; }}")
+    conf = engine.folder / "slurm-on-ocs.conf"
+    conf.write_text(f'cluster_name = "lab";\nspool_dir = "{small}/soo";\n')
+    done = subprocess.run(["unshare", "-m", "sh", "-c", command], env=engine.env, capture_output=True, text=True,
+                          timeout=20, check=False)
+    assert done.stdout == "rc=1\n"
+    assert done.stderr.startswith("sbatch: error: Batch job submission failed: ")
+    assert done.stderr.endswith("No space left on device\n") and done.stderr.count("\n") == 1
+    assert engine.calls() == []
+
+
+def test_missing_pe_names_it_and_the_remedy(engine):
+    (engine.log / "pes").write_text("make $round_robin TRUE\nloose 2 FALSE\n")
+    text = one_line(submit(engine, "-N2", "--ntasks-per-node=2"))
+    assert "slurm-on-ocs.2" in text and text.endswith("slurm-on-ocs install")
+
+
+def test_impossible_geometry_has_slurms_words(engine):
+    (engine.log / "verify").touch()
+    result = submit(engine, "--ntasks-per-node=16")
+    assert (result.rc, result.spools) == (1, [])
+    assert result.stderr == (
+        "sbatch: error: CPU count per node can not be satisfied\n"
+        "sbatch: error: Batch job submission failed: Requested node configuration is not available\n")
+
+
+@pytest.mark.parametrize("argv", [["--mem=1G"], ["-d", "afterany:5"], ["--gres=gpu:1"], ["-w", "c1"]])
+def test_refused_options_submit_nothing(engine, argv):
+    text = one_line(submit(engine, *argv))
+    assert text.startswith(argv[0].split("=")[0] + ": ")
+    assert nothing_left(engine) and engine.calls() == []
+
+
+def test_refused_by_variable_or_directive_too(engine):
+    assert one_line(submit(engine, env={"SBATCH_GRES": "gpu:1"})).startswith("SBATCH_GRES (--gres): ")
+    assert one_line(submit(engine, script="#!/bin/sh\n#SBATCH --mem=5\n")).startswith("--mem: ")
+
+
+def test_heterogeneous_jobs_are_refused(engine):
+    text = one_line(submit(engine, script="#!/bin/sh\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n"))
+    assert text.startswith("s.sh: line 3: heterogeneous jobs are not supported")
+
+
+def test_a_broken_configuration(engine):
+    (engine.folder / "slurm-on-ocs.conf").write_text('cluster_name = "lab;\n')
+    result = submit(engine)
+    assert (result.rc, result.stdout, result.calls) == (1, "", [])
+    assert result.stderr.startswith("sbatch: fatal: ") and "slurm-on-ocs.conf:" in result.stderr
+
+
+def test_qsub_killed_leaves_the_folder(engine, tmp_path):
+    """It may have been after the engine took the job."""
+    clients = tmp_path / "clients"
+    clients.mkdir()
+    (clients / "qsub").write_text(f'#!/bin/sh\n[ "$1" != -help ] || exec {FAKE}/qsub "$@"\nkill -9 $$\n')
+    (clients / "qsub").chmod(0o755)
+    result = submit(engine, env={"SGE_BINARY_PATH": str(clients)})
+    assert result.rc == 1 and len(result.spools) == 1
+    assert result.stderr == "sbatch: error: Batch job submission failed: qsub was killed by signal 9\n"
+
+
+def test_standard_output_that_is_full(engine):
+    (engine.cwd / "s.sh").write_text(SCRIPT)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(["sbatch", "s.sh"], executable=engine.link, env=engine.env, cwd=engine.cwd, stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "sbatch: error: write error: No space left on device\n"
+
+
+# --- the engine's words ---
+
+def words_of(result):
+    return result.calls[-1]
+
+
+def test_limits_fall_back_to_the_queues(engine):
+    """The backstop is later than the limit; where no queue allows it, the limit itself."""
+    (engine.log / "refuse.1").write_text("Unable to run job: error: no suitable queues.\nExiting.\n")
+    result = submit(engine, "-t", "10")
+    assert result.rc == 0
+    assert ["h_rt=660" in words for words in result.calls] == [True, False]
+    assert "h_rt=600" in result.calls[1]
+    assert read_job_file(result.spools[0] / "job")["time_limit"] == 600
+
+
+def test_no_limit_no_h_rt(engine):
+    result = submit(engine)
+    assert not [word for word in words_of(result) if word.startswith("h_rt")]
+    assert read_job_file(result.spools[0] / "job")["time_limit"] == INFINITE
+
+
+def test_exact_geometry_by_pe_and_by_par(engine, tmp_path):
+    words = words_of(submit(engine, "-N3", "--ntasks-per-node=2"))
+    assert words[words.index("-pe"):][:3] == ["-pe", "slurm-on-ocs.2", "6"] and "-par" not in words
+    (tmp_path / "other").mkdir()
+    newer = FakeEngine(tmp_path / "other")
+    (newer.log / "par").touch()
+    words = words_of(submit(newer, "-N3", "--ntasks-per-node=2"))
+    assert words[words.index("-par"):][:2] == ["-par", "2"]
+    words = words_of(submit(newer, "-n5"))
+    assert words[words.index("-par"):][:2] == ["-par", "$fill_up"]
+
+
+def test_one_slot_needs_no_pe_and_no_look_at_them(engine):
+    assert "-pe" not in words_of(submit(engine))
+    assert not (engine.log / "qconf.log").exists()
+
+
+def test_pes_are_cached_and_a_missing_one_is_looked_up_again(engine):
+    log = engine.log / "qconf.log"
+    submit(engine, "-c2")
+    assert log.read_text() == "-spl\n"
+    submit(engine, "-c3")
+    assert log.read_text() == "-spl\n"
+    (engine.log / "pes").write_text("slurm-on-ocs.2 2 TRUE\nslurm-on-ocs.11 11 TRUE\n")
+    assert submit(engine, "-c11").rc == 0
+    assert log.read_text() == "-spl\n-spl\n"
+    old = time.time() - 3600
+    os.utime(engine.spool / "pes", (old, old))
+    submit(engine, "-c2")
+    assert log.read_text() == "-spl\n-spl\n-spl\n"
+
+
+def test_a_pe_that_the_site_names(engine):
+    (engine.log / "pes").write_text("mpi 4 TRUE\nslurm-on-ocs.4 4 TRUE\n")
+    (engine.folder / "slurm-on-ocs.conf").write_text(
+        'cluster_name = "lab";\npartitions = ( { name = "p"; queue = "big.q"; pe = "mpi"; } );\n'
+        'default_partition = "p";\n')
+    words = words_of(submit(engine, "-N2", "-c4"))
+    assert words[words.index("-pe") + 1] == "mpi"
+    assert words[words.index("-q") + 1] == "big.q"
+
+
+def test_trace_can_be_pasted(engine):
+    result = submit(engine, "-J", "a 'b", "-N2", env={"SLURM_ON_OCS_TRACE": "1"})
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("+ qsub -terse")]
+    assert shlex.split(line.removeprefix("+ ")) == words_of(result)
+
+
+def test_hold_requeue_array(engine):
+    words = words_of(submit(engine, "-H", "--requeue", "-a", "4-10:3%2"))
+    assert "-h" in words and words[words.index("-r") + 1] == "y"
+    assert words[words.index("-t"):][:4] == ["-t", "1-3", "-tc", "2"]
+    assert words[words.index("-wd") + 1] == "/"
+
+
+# --- who is called ---
+
+def test_the_name_comes_from_the_file_that_was_executed(engine):
+    (engine.cwd / "s.sh").write_text(SCRIPT)
+    for argv, executable in ((["anything", "s.sh"], engine.link), (["sbatch", "s.sh"], BUILD / "translate"),
+                             (["translate", "sbatch", "s.sh"], BUILD / "translate")):
+        done = subprocess.run(argv, executable=executable, env=engine.env, cwd=engine.cwd, capture_output=True,
+                              text=True, timeout=20, check=False)
+        assert done.stdout == "Submitted batch job 17\n", (argv, done.stderr)
+
+
+def test_closed_standard_streams(engine):
+    (engine.cwd / "s.sh").write_text(SCRIPT)
+    done = subprocess.run(["sh", "-c", f"{engine.link} s.sh <&- >&- 2>&-; echo $?"], env=engine.env, cwd=engine.cwd,
+                          capture_output=True, text=True, timeout=20, check=False)
+    assert done.stdout == "0\n"
+    (spool,) = engine.spool.glob("*-*-*-*-*")
+    assert (spool / "script").read_text() == SCRIPT
+    read_job_file(spool / "job")
+
+
+def test_submission_is_recorded(engine):
+    result = submit(engine, "-N2", "-a", "1-3", "--comment=c")
+    (line,) = (result.spools[0] / f"17.{os.uname().nodename}.jsonl").read_text().splitlines()
+    for part in ('"event":"submit"', '"job":17', '"name":"name"', '"comment":"c"', '"array":[1,2,3]', '"nodes":2',
+                 f'"spool":"{result.spools[0].name}"'):
+        assert part in line
+
+
+def test_the_stub_says_what_is_missing(engine):
+    """The engine's own output goes to /dev/null: the words must be where the user looks."""
+    result = submit(engine)
+    stub = result.spools[0] / "stub"
+    text = stub.read_text().replace(f"launch={BUILD}/shim-launch", "launch=/nonexistent/shim-launch")
+    text = text.replace(f"minder={BUILD}/minder", "minder=/bin/true")
+    done = subprocess.run(["sh", "-c", text], env={"PATH": "/usr/bin:/bin", "JOB_ID": "17"}, capture_output=True,
+                          text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert (engine.cwd / "slurm-17.out").read_text().endswith("/nonexistent/shim-launch: not found or not executable\n")
