@@ -15,7 +15,8 @@
 #define NO_BINDING "tasks aren't bound: where they run on a host is the engine's affair"
 #define NO_MEMORY "memory is the job's, steps have no limits of their own"
 
-/* clang-format off: a row is read as a paragraph */
+/* a row is read as a paragraph */
+/* clang-format off */
 static const struct opt_row rows[] = {
 	{ .name = "accel-bind", .arg = required_argument, .fate = FATE_IGNORED, .hidden = true,
 	  .metavar = "flags", .help = "bind tasks to near devices", .note = NO_BINDING },

@@ -3,6 +3,7 @@
 #include "common/hostlist.h"
 #include "common/mem.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
