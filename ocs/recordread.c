@@ -29,6 +29,7 @@ static void run_release(struct record_run *r)
 	argvec_release(&r->nodes);
 	free(r->slots);
 	free(r->state);
+	free(r->reason);
 	for (size_t i = 0; i < r->nsteps; i++)
 		step_release(&r->steps[i]);
 	free(r->steps);
@@ -201,6 +202,7 @@ static void on_end(struct record_run *r, json_t *o, double now)
 	r->code = get_int(o, "code", 0);
 	r->signal = get_int(o, "signal", 0);
 	r->by = get_int(o, "by", RECORD_UNSET);
+	get_str(o, "reason", &r->reason);
 }
 
 static void on_step(struct record_run *r, json_t *o, bool is_start, double now)

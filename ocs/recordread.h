@@ -38,9 +38,10 @@ struct record_run {
 	uint32_t *slots; /* of nodes; as many as nslots says */
 	size_t nslots;
 	int64_t pid;
-	char *state; /* COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL ...; NULL: no end was written */
+	char *state; /* as record.h lists them; NULL: no end was written */
 	int64_t code, signal;
-	int64_t by; /* uid that cancelled; RECORD_UNSET */
+	int64_t by;   /* uid that cancelled; RECORD_UNSET */
+	char *reason; /* "JobLaunchFailure"; NULL */
 	struct record_step *steps;
 	size_t nsteps;
 };

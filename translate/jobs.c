@@ -338,25 +338,40 @@ static void name_reasons(struct jobs *jobs)
 
 /* --- jobs that are over --- */
 
-static enum job_state state_of_record(const struct record_run *run)
+/*
+ * The supervisor can't tell a qdel from h_rt or a reschedule (KILLED_BY_ENGINE), and where the engine kills it together
+ * with the job it writes no end at all. Past its limit the job ran into it; else somebody deleted it.
+ */
+static enum job_state state_of_kill(const struct record_job *r, const struct record_run *run)
+{
+	double end = run->end > 0 ? run->end : r->last_time;
+
+	if (!record_cancel_of(r, run->task) && r->time_limit > 0 && run->start > 0 &&
+	    end - run->start >= (double)r->time_limit)
+		return JOB_TIMEOUT;
+	return JOB_CANCELLED;
+}
+
+static enum job_state state_of_record(const struct record_job *r, const struct record_run *run)
 {
 	enum job_state s;
 
-	/* A start without an end: it was killed together with its supervisor. */
-	if (!run || !run->state)
+	if (!run)
 		return JOB_CANCELLED;
-	s = job_state_parse(run->state, strcspn(run->state, " "));
+	if (!run->state || !strcmp(run->state, "KILLED_BY_ENGINE"))
+		return state_of_kill(r, run);
+	s = job_state_parse(run->state, strlen(run->state));
 	return s == JOB_STATES ? JOB_FAILED : s;
 }
 
 static const char *reason_of_end(const struct job *j)
 {
-	static const char none[] = "None";
-
 	if (j->state == JOB_TIMEOUT)
 		return "TimeLimit";
 	if (j->state != JOB_FAILED || !j->run)
-		return none;
+		return "None";
+	if (j->run->reason)
+		return j->run->reason;
 	return j->run->signal ? "JobLaunchFailure" : "NonZeroExitCode";
 }
 
@@ -369,7 +384,7 @@ static struct job *add_over(struct jobs *jobs, const struct record_job *r, const
 	j->run = run;
 	j->user = r->user ? r->user : "nobody";
 	j->uid = r->uid;
-	j->state = state_of_record(run);
+	j->state = state_of_record(r, run);
 	j->reason = reason_of_end(j);
 	j->started = run ? (time_t)run->start : 0;
 	j->ended = run && run->end > 0 ? (time_t)run->end : (time_t)r->last_time;
