@@ -26,6 +26,12 @@ struct node_range {
 	uint32_t min, max; /* REQUEST_UNSET: not given */
 };
 
+/* --signal; number 0: none. */
+struct signal_request {
+	uint32_t number, before; /* s before the time limit */
+	bool batch_only;
+};
+
 struct request {
 	char *account, *chdir, *clusters, *comment, *distribution, *export_spec, *name, *partition, *qos;
 	char *std_in, *std_out, *std_err; /* patterns, as given; NULL: not given */
@@ -39,6 +45,7 @@ struct request {
 	uint32_t ntasks, ntasks_per_node, cpus_per_task, mincpus; /* REQUEST_UNSET: not given */
 	int64_t time_limit; /* s; DURATION_INFINITE */
 	struct array_request array;
+	struct signal_request signal;
 
 	/* by request_finish(): what --nodes and the others come to */
 	uint32_t tasks; /* in all, as scontrol's NumTasks */
@@ -63,6 +70,7 @@ int parse_array(const struct opt_context *ctx, struct error *err);        /* str
 int parse_open_mode(const struct opt_context *ctx, struct error *err);    /* uint8_t */
 int parse_nice(const struct opt_context *ctx, struct error *err);         /* int */
 int parse_distribution(const struct opt_context *ctx, struct error *err); /* char * */
+int parse_signal(const struct opt_context *ctx, struct error *err);       /* struct signal_request */
 /* Checks alone, for values that are refused or ignored. */
 int check_size(const struct opt_context *ctx, struct error *err);
 int check_number(const struct opt_context *ctx, struct error *err);

@@ -126,6 +126,9 @@ static void fill_jobspec(struct jobspec *j, const struct attempt *a)
 	j->slots_per_host = a->place.geometry.per_host;
 	j->overcommit = r->overcommit;
 	j->time_limit = r->time_limit;
+	j->signal_number = r->signal.number;
+	j->signal_before = r->signal.before;
+	j->signal_batch_only = r->signal.batch_only;
 	j->requeue = r->requeue > 0;
 	if (r->array.count) {
 		j->array_index = xmemdup(r->array.index, r->array.count * sizeof(*r->array.index));

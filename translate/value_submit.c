@@ -7,6 +7,7 @@
 #include "common/size.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <strings.h>
 
@@ -122,6 +123,68 @@ int parse_distribution(const struct opt_context *ctx, struct error *err)
 			return invalid(ctx, err);
 	}
 	return opt_parse_string(ctx, err);
+}
+
+/* Names that Slurm knows, with or without "SIG" in front. */
+static uint32_t signal_by_name(const char *name, size_t n)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} signals[] = {
+		{ "HUP", SIGHUP },   { "INT", SIGINT },	  { "QUIT", SIGQUIT }, { "ABRT", SIGABRT }, { "KILL", SIGKILL },
+		{ "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "URG", SIGURG },
+		{ "CONT", SIGCONT }, { "STOP", SIGSTOP }, { "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU },
+	};
+
+	if (n > 3 && !strncasecmp(name, "SIG", 3)) {
+		name += 3;
+		n -= 3;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (strlen(signals[i].name) == n && !strncasecmp(signals[i].name, name, n))
+			return (uint32_t)signals[i].number;
+	return 0;
+}
+
+#define SIGNAL_BEFORE 60 /* s: Slurm's default */
+#define SIGNAL_BEFORE_MAX 65535
+
+/* "[B][R]:" in front. R is about reservations, which there are none of. */
+static const char *take_signal_flags(const char *p, struct signal_request *s)
+{
+	size_t n = strcspn(p, ":@");
+
+	if (p[n] != ':' || !n || strspn(p, "BRbr") != n)
+		return p;
+	s->batch_only = strpbrk(p, "Bb") && strpbrk(p, "Bb") < p + n;
+	return p + n + 1;
+}
+
+/* [[R][B]:]signal[@seconds] */
+int parse_signal(const struct opt_context *ctx, struct error *err)
+{
+	struct signal_request s = { .before = SIGNAL_BEFORE };
+	const char *p = take_signal_flags(ctx->value, &s);
+	size_t n = strcspn(p, "@");
+	char *end;
+
+	if (n && strspn(p, "0123456789") == n)
+		s.number = (uint32_t)strtoul(p, NULL, 10);
+	else
+		s.number = signal_by_name(p, n);
+	p += n;
+	if (*p == '@' && p[1]) {
+		unsigned long before = strtoul(p + 1, &end, 10);
+
+		if (*end || p[1] == '-' || before > SIGNAL_BEFORE_MAX)
+			return invalid(ctx, err);
+		s.before = (uint32_t)before;
+	}
+	if (!s.number || s.number > INT_MAX)
+		return invalid(ctx, err);
+	*(struct signal_request *)ctx->field = s;
+	return 0;
 }
 
 /* --- checks --- */

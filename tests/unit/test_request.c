@@ -142,6 +142,39 @@ Test(request, distribution)
 	}
 }
 
+Test(request, signal)
+{
+	static const struct {
+		const char *text;
+		uint32_t number, before; /* number 0: invalid */
+		bool batch;
+	} cases[] = {
+		{ "USR1", 10, 60, false },   { "SIGUSR1", 10, 60, false },  { "usr2@30", 12, 30, false },
+		{ "10", 10, 60, false },     { "99@1", 99, 1, false },	    { "USR1@", 10, 60, false },
+		{ "B:USR1@60", 10, 60, true }, { "R:USR1@0", 10, 0, false }, { "BR:TERM", 15, 60, true },
+		{ "RB:KILL@5", 9, 5, true }, { "", 0, 0, false },	    { "@60", 0, 0, false },
+		{ "0", 0, 0, false },	     { "x", 0, 0, false },	    { "B", 0, 0, false },
+		{ "X:USR1@60", 0, 0, false }, { "USR1@-1", 0, 0, false },   { "USR1@65536", 0, 0, false },
+		{ "USR1@1:00", 0, 0, false }, { "RTMIN", 0, 0, false },	    { ":USR1", 0, 0, false },
+		{ "SIG", 0, 0, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const words[] = { "--signal", cases[i].text, NULL };
+		cleanup_request struct request r;
+		struct error err;
+
+		request_init(&r);
+		cr_expect_str_eq(read_words(&r, words, &err),
+				 cases[i].number ? "" : "Invalid --signal specification", "\"%s\"", cases[i].text);
+		cr_expect_eq(r.signal.number, cases[i].number, "\"%s\": %u", cases[i].text, r.signal.number);
+		if (!cases[i].number)
+			continue;
+		cr_expect_eq(r.signal.before, cases[i].before, "\"%s\"", cases[i].text);
+		cr_expect_eq(r.signal.batch_only, cases[i].batch, "\"%s\"", cases[i].text);
+	}
+}
+
 Test(request, tasks_and_nodes_agree)
 {
 	static const struct {
