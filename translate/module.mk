@@ -4,7 +4,7 @@
 translate_SRCS := translate/applet.c translate/opt.c translate/opt_text.c translate/value_common.c
 translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive.c translate/request.c \
 	translate/value_submit.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
-	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c
+	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c translate/login_env.c
 translate_SRCS += translate/hostnames.c
 translate_SRCS += translate/srun.c translate/rows_srun.c translate/value_step.c
 translate_SRCS += translate/operands.c translate/job_ids.c translate/jobs.c translate/job.c translate/job_fields.c \

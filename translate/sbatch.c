@@ -7,6 +7,7 @@
 #include "translate/applet.h"
 #include "translate/directive.h"
 #include "translate/export.h"
+#include "translate/login_env.h"
 #include "translate/submit.h"
 
 #include <fcntl.h>
@@ -210,6 +211,39 @@ static int test_only(struct submission *s)
 	return 0;
 }
 
+/* Seconds that a login shell may take. */
+#define LOGIN_TIMEOUT 120
+
+/* What the job starts from: the login environment where Slurm takes that, and what is exported over it. */
+static void job_environment(const struct request *r, struct env *out)
+{
+	cleanup_env struct env exported = ENV_INIT;
+	struct error err = ERROR_INIT;
+
+	if ((r->get_user_env || !export_is_all(r->export_spec)) && login_environment(out, LOGIN_TIMEOUT, &err) < 0)
+		log_error("Failed to load the login environment: %s; the job starts without it", err.text);
+	export_environment(r->export_spec, environ, &exported);
+	if (out->vars.n)
+		env_merge(out, &exported);
+	else
+		env_add_all(out, exported.vars.v);
+}
+
+static int submit_and_print(struct submission *s)
+{
+	struct error err = ERROR_INIT;
+	uint64_t job_id;
+
+	job_environment(s->request, &s->env);
+	if (submit_job(s, &job_id, &err) < 0) {
+		opt_log_error(&err);
+		return 1;
+	}
+	print_job(s->request, s->conf, job_id);
+	submit_sweep(s->conf);
+	return 0;
+}
+
 static int submit(struct request *r, const struct script *script, int nargs, char **args, const char *cwd)
 {
 	cleanup_free char *command = show_command(script, nargs, args);
@@ -226,8 +260,7 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 	};
 	cleanup_free char *warning = NULL;
 	struct error err = ERROR_INIT;
-	uint64_t job_id;
-	int code = 1;
+	int code;
 
 	if (check_cluster(r, s.conf, &err) < 0 || request_finish(r, &warning, &err) < 0) {
 		opt_log_error(&err);
@@ -237,16 +270,7 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 		log_info("%s", warning);
 	for (int i = 0; i < nargs; i++)
 		argvec_push(&s.args, args[i]);
-	export_environment(r->export_spec, environ, &s.env);
-	if (r->test_only) {
-		code = test_only(&s);
-	} else if (submit_job(&s, &job_id, &err) < 0) {
-		opt_log_error(&err);
-	} else {
-		print_job(r, s.conf, job_id);
-		submit_sweep(s.conf);
-		code = 0;
-	}
+	code = r->test_only ? test_only(&s) : submit_and_print(&s);
 	argvec_release(&s.args);
 	env_release(&s.env);
 	return code;

@@ -67,6 +67,28 @@ def test_the_environment_arrives_byte_for_byte(engine):
     assert {name: got.get(name) for name in HOSTILE} == HOSTILE
 
 
+def exported(result):
+    return dict(item.split("=", 1) for item in (result.spools[0] / "env").read_text().split("\0")[:-1])
+
+
+def test_export_all_is_the_environment_and_nothing_else(engine):
+    assert exported(submit(engine, env={"MINE": "1"})).keys() == {*engine.env, "MINE"}
+
+
+def test_export_none_starts_from_the_login_environment(engine):
+    got = exported(submit(engine, "--export=NONE", env={"MINE": "1", "SLURM_MINE": "2"}))
+    assert "MINE" not in got and "SGE_CELL" not in got
+    assert got["SLURM_MINE"] == "2" and got["HOME"] != str(engine.home) and "PATH" in got
+    assert read_job_file(submit(engine, "--export=NONE").spools[0] / "job")["export_env"] == "NONE"
+
+
+def test_what_is_exported_wins_over_the_login_environment(engine):
+    got = exported(submit(engine, "--export=PATH,X=5", env={"PATH": engine.env["PATH"] + ":/mine"}))
+    assert got["PATH"].endswith(":/mine") and got["X"] == "5" and "MAIL_NOT_THERE" not in got
+    got = exported(submit(engine, "--get-user-env", env={"MINE": "1"}))
+    assert got["MINE"] == "1" and got["HOME"] == str(engine.home)
+
+
 def test_the_engine_sees_nothing_of_the_environment(engine):
     """A site's -V in a defaults file takes what qsub itself has: that must be nothing of the user's."""
     result = submit(engine, env={"SECRET": "hunter2", "LD_LIBRARY_PATH": "/x", **HOSTILE})

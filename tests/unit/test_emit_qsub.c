@@ -4,6 +4,7 @@
 #include "common/duration.h"
 #include "common/mem.h"
 #include "translate/export.h"
+#include "translate/login_env.h"
 #include "translate/pe.h"
 #include "translate/place.h"
 #include "translate/stub.h"
@@ -308,4 +309,18 @@ Test(emit_qsub, paths_in_the_stub_are_quoted)
 	cr_expect(!strncmp(stub.buf, "#!/bin/sh\n", 10));
 	cr_expect_not_null(strstr(stub.buf, "\nminder='/o p/minder'\n"), "%s", stub.buf);
 	cr_expect_not_null(strstr(stub.buf, "it'\\''s"), "%s", stub.buf);
+}
+
+Test(emit_qsub, login_environment)
+{
+#define HEAD "Welcome!\n\0slurm-on-ocs login environment\0"
+	static const char good[] = HEAD "A=1\0PWD=/\0B=x\ny\0_=/usr/bin/env", none[] = "This account is not available.\n";
+	cleanup_env struct env env = ENV_INIT, empty = ENV_INIT;
+	struct error err = ERROR_INIT;
+
+	cr_assert_eq(login_environment_parse(&env, good, sizeof(good), &err), 0, "%s", err.text);
+	cr_expect_eq(env.vars.n, 2);
+	cr_expect_str_eq(env_get(&env, "B"), "x\ny");
+	cr_expect_eq(login_environment_parse(&empty, none, sizeof(none), &err), -1);
+	cr_expect_str_eq(err.text, "the login shell printed no environment");
 }
