@@ -7,7 +7,11 @@ launcher_CFLAGS := -Os
 launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c
 launcher_SRCS += launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c launcher/guard.c launcher/minded.c
 # steps and the wire
-launcher_SRCS += launcher/proto.c launcher/auth.c launcher/channel.c launcher/net.c launcher/dial.c launcher/layout.c launcher/stepenv.c
+launcher_SRCS += launcher/proto.c launcher/auth.c launcher/channel.c launcher/net.c launcher/dial.c
+launcher_SRCS += launcher/layout.c launcher/stepenv.c launcher/filename.c launcher/tool.c
+launcher_SRCS += launcher/steps.c launcher/steps_client.c launcher/steps_place.c launcher/steps_agent.c launcher/steps_ctl.c
+launcher_SRCS += launcher/agent.c launcher/stepper.c launcher/stepper_io.c launcher/rank.c
+launcher_SRCS += launcher/step.c launcher/step_host.c launcher/step_io.c launcher/step_end.c launcher/ctl.c
 
 SHIM_LAUNCH := $(BUILD)/shim-launch
 PROGRAMS += $(SHIM_LAUNCH) $(BUILD)/minder $(BUILD)/starter
