@@ -57,6 +57,7 @@ static const struct {
 	{ "n[1-65537]", "Too many hosts in range `1-65537'" },
 	{ "n[0-18446744073709551615]", "Too many hosts in range `0-18446744073709551615'" },
 	{ "a[1-65536]b[1-65536]", "Too many hosts" },
+	{ "a[1-65536],b[1-65536],c[1-65536],d[1-65536],e1", "Too many hosts" },
 	{ "a[x]b[1-2]", "Invalid range: `x'" },
 };
 

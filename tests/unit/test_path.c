@@ -103,6 +103,7 @@ Test(path, a_private_folder_is_real_and_closed_to_others)
 	cr_expect_eq(chmod("p", 0720), 0);
 	cr_expect_eq(path_open_private_dir("p", true, &err), -1);
 	cr_expect_str_eq(err.text, "p: writable by others (mode 0720); chmod go-w it");
+	cr_expect_eq(chmod("p", 0700), 0);
 	cr_expect_eq(symlink("p", "l"), 0);
 	cr_expect_eq(path_open_private_dir("l", true, &err), -1);
 	cr_expect_eq(mkfifo("fifo", 0600), 0);

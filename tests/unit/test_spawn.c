@@ -119,6 +119,12 @@ Test(spawn, a_caller_without_stdio)
 	close(0);
 	close(1);
 	close(2);
+	rc = sh(&x, "", (struct spawn){ .program = "/nonexistent/qsub" });
+	done(&x);
+	if (rc == 0) {
+		dup2(keep, 2);
+		cr_assert_fail("the failure of exec went somewhere else");
+	}
 	rc = sh(&x, "cat; echo out; echo err >&2", (struct spawn){ .input = "in\n", .input_len = 3 });
 	dup2(keep, 2);
 	cr_expect_eq(rc, 0, "%s", x.error.text);
