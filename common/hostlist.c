@@ -485,7 +485,7 @@ static int compare_prefixes(const struct run *a, const struct run *b)
 static int compare_runs(const void *pa, const void *pb)
 {
 	struct run *a = *(struct run *const *)pa, *b = *(struct run *const *)pb;
-	int rc = compare_prefixes(a, b);
+	int rc = same_prefix(a, b) ? 0 : compare_prefixes(a, b);
 
 	if (!rc && a->single != b->single)
 		rc = a->single ? -1 : 1;
