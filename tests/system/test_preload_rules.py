@@ -382,6 +382,36 @@ def test_another_library_that_hooks_exec(lab, tmp_path, order, hash_style, funct
     assert done.stderr == "hook\n"
 
 
+VERSIONS = """
+#include <errno.h>
+int old(const char *path, char *const argv[], char *const envp[]) { errno = 101; return -1; }
+int young(const char *path, char *const argv[], char *const envp[]) { errno = 102; return -1; }
+__asm__(".symver %s");
+__asm__(".symver %s");
+"""
+
+
+@pytest.mark.parametrize("order", (("old,execve@ONE", "young,execve@@TWO"), ("young,execve@@TWO", "old,execve@ONE"),
+                                   ("old,execve@@TWO", "young,execve@ONE"), ("young,execve@ONE", "old,execve@@TWO")))
+@pytest.mark.parametrize("hash_style", ("gnu", "sysv"))
+def test_the_default_version_is_the_next(lab, tmp_path, hash_style, order):
+    """Of a function with versions it is the one that a program linked today gets (glibc has two posix_spawn)."""
+    (tmp_path / "v.c").write_text(VERSIONS % order)
+    (tmp_path / "v.map").write_text("ONE { global: execve; local: *; };\nTWO { global: execve; } ONE;\n")
+    made = run(["gcc", "-w", "-shared", "-fPIC", f"-Wl,--hash-style={hash_style}",
+                f"-Wl,--version-script={tmp_path / 'v.map'}", "-o", tmp_path / "v.so", tmp_path / "v.c"])
+    assert made.returncode == 0, made.stderr
+    default = 102 if "young,execve@@TWO" in order else 101
+    done = lab.run([lab.caller, "here", "execve", "/nowhere/x"], LD_PRELOAD=f"{lab.lib}:{tmp_path / 'v.so'}")
+    assert done.stdout == f"errno={default}\n"
+
+
+def test_constructor_keeps_errno(lab, tmp_path):
+    (tmp_path / "e.c").write_text("#include <errno.h>\nint main(void) { return errno; }\n")
+    assert run(["gcc", "-o", tmp_path / "e", tmp_path / "e.c"]).returncode == 0
+    assert lab.run([tmp_path / "e"], SLURM_ON_OCS_NATIVE="1", PMI_RANK="1").returncode == 0
+
+
 CONSTRUCTOR = """
 #include <spawn.h>
 #include <sys/wait.h>
