@@ -14,7 +14,7 @@ BEGIN {
 }
 
 mode == "man" && $1 == tool { print_man() }
-mode == "support" { print_support() }
+mode == "support" && $1 != "slurm-on-ocs" { print_support() }
 mode == "completion" { collect_words() }
 
 END {
@@ -56,7 +56,7 @@ function argument(bold_open, bold_close) {
 }
 
 function print_man(   line, names) {
-	if (!headed++) {
+	if (!headed++ && tool != "slurm-on-ocs") {
 		print "An option that is _refused_ is an error, and nothing is done. One that is _ignored_ or _approximated_"
 		print "is taken, with a warning once."
 		print ""

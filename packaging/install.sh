@@ -82,6 +82,7 @@ do_install() {
 	done
 	# the starter, which opens no configuration, finds the library by this
 	put_link "$(relative "$LIBEXECDIR" "$LIBDIR")" "$LIBEXECDIR/libdir"
+	put 0755 packaging/in-use.sh "$LIBEXECDIR" in-use
 	put_link "$(relative "$BINDIR" "$LIBEXECDIR/translate")" "$BINDIR/slurm-on-ocs"
 	put 0644 "$BUILD/docs/slurm-on-ocs.conf" "$DATADIR"
 	put 0644 "$BUILD/docs/slurm-on-ocs.bash" "$DATADIR" completion.bash
@@ -96,10 +97,8 @@ do_install() {
 
 # What do_install put there, by name; a folder goes when nothing of somebody else's is in it.
 do_uninstall() {
-	# jobs of a queue whose starter_method is gone can't start any more
-	if [ -z "$DESTDIR" ] && [ -x "$BINDIR/slurm-on-ocs" ] && [ "${FORCE:-0}" != 1 ]; then
-		"$BINDIR/slurm-on-ocs" uninstall --check ||
-			die "the cluster still uses $LIBEXECDIR: run \`slurm-on-ocs uninstall --apply\` first, or set FORCE=1"
+	if [ -z "$DESTDIR" ] && [ "${FORCE:-0}" != 1 ] && [ -x "$LIBEXECDIR/in-use" ] && "$LIBEXECDIR/in-use"; then
+		die "$LIBEXECDIR is in use: run \`slurm-on-ocs uninstall --apply\` first, or set FORCE=1"
 	fi
 	for program in $PROGRAMS; do
 		case $program in
@@ -110,7 +109,7 @@ do_uninstall() {
 	for command in $COMMANDS; do
 		rm -f "$DESTDIR$LIBEXECDIR/bin/$command"
 	done
-	rm -f "$DESTDIR$LIBEXECDIR/libdir" "$DESTDIR$BINDIR/slurm-on-ocs"
+	rm -f "$DESTDIR$LIBEXECDIR/libdir" "$DESTDIR$LIBEXECDIR/in-use" "$DESTDIR$BINDIR/slurm-on-ocs"
 	rm -f "$DESTDIR$DATADIR/slurm-on-ocs.conf" "$DESTDIR$DATADIR/completion.bash"
 	rm -f "$DESTDIR$DATADIR/profile.d/slurm-on-ocs.sh" "$DESTDIR$DATADIR/profile.d/slurm-on-ocs.csh"
 	rm -f "$DESTDIR$DATADIR/modulefiles/slurm-on-ocs/$VERSION" "$DESTDIR$DATADIR/modulefiles/slurm-on-ocs/$VERSION.lua"

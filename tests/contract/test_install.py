@@ -88,6 +88,34 @@ def test_a_second_make_does_nothing():
     assert done.returncode == 0, make("-n", "all").stdout
 
 
+FAKE_QCONF = """#!/bin/sh
+case $1 in
+-sql) echo a.q; echo b.q ;;
+-sq) printf 'qname  %s\\nstarter_method  %s\\nsuspend_method NONE\\n' "$2" "$(cat {folder}/$2)" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("methods, used", [
+    ({"a.q": "NONE", "b.q": "NONE"}, ""),
+    ({"a.q": "NONE", "b.q": "/opt/other/starter"}, ""),
+    ({"a.q": "{libexec}/starter", "b.q": "NONE"}, "a.q"),
+    ({"a.q": "NONE,[c1={libexec}/starter]", "b.q": "{libexec}/starter"}, "a.q b.q"),
+    ({"a.q": "NONE,[c1=NONE],\\\n   [c2={libexec}/starter]", "b.q": "NONE"}, "a.q"),
+    ({"a.q": "{folder}/chain", "b.q": "NONE"}, "a.q"),
+])
+def test_removal_is_refused_while_a_queue_uses_us(site, tmp_path, methods, used):
+    libexec = site / "usr/local/libexec/slurm-on-ocs"
+    (tmp_path / "chain").write_text(f"#!/bin/sh\nexec /site/own {libexec}/starter \"$@\"\n")
+    for queue, method in methods.items():
+        (tmp_path / queue).write_text(method.format(libexec=libexec, folder=tmp_path))
+    (tmp_path / "qconf").write_text(FAKE_QCONF.format(folder=tmp_path))
+    (tmp_path / "qconf").chmod(0o755)
+    done = subprocess.run([libexec / "in-use"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stdout.partition(":")[2].strip()) == ((0, used) if used else (1, ""))
+
+
 def test_uninstall_leaves_nothing(tmp_path):
     other = tmp_path / "usr/local/share/slurm-on-ocs/of-somebody-else"
     assert make("install", f"DESTDIR={tmp_path}").returncode == 0
