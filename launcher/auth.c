@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/auth.h"
 
+#include "common/log.h"
 #include "launcher/proto.h"
 
 #include <endian.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* Domain separation: one label per use of the key. */
 static const char label_dialer[] = "slurm-on-ocs 1 dialer";
@@ -12,10 +14,22 @@ static const char label_listener[] = "slurm-on-ocs 1 listener";
 static const char label_to_listener[] = "slurm-on-ocs 1 key to listener";
 static const char label_to_dialer[] = "slurm-on-ocs 1 key to dialer";
 
+/*
+ * Not sodium_init(): it links in 170 KB of implementations, most of them of things that we don't use, to choose among
+ * them by CPU. Without it the portable ones are used, and this process has one thread. What else it would do is to see
+ * that random bytes can be had. sodium_misuse() stands in the same object of the library: ours comes first.
+ */
+void sodium_misuse(void)
+{
+	BUG("libsodium was called with impossible lengths");
+}
+
 int auth_init(struct error *err)
 {
-	if (sodium_init() < 0)
-		return error_set(err, ERR_SYSTEM, "no source of random bytes");
+	unsigned char probe[8];
+
+	if (getrandom(probe, sizeof(probe), 0) != sizeof(probe))
+		return error_errno(err, "no source of random bytes");
 	return 0;
 }
 

@@ -2,7 +2,6 @@
 # Includes common/ and ocs/ (jobspec, stepspec, record, spool); never translate/.
 # No libconfig, jansson or expat here: shim-launch stays under 1 MiB and starts in under 2 ms.
 launcher_SRCS := launcher/loop.c
-launcher_CFLAGS := -Os
 # the supervisor's life of a job
 launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c
 launcher_SRCS += launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c launcher/guard.c launcher/minded.c
@@ -12,6 +11,9 @@ launcher_SRCS += launcher/layout.c launcher/stepenv.c launcher/filename.c launch
 launcher_SRCS += launcher/steps.c launcher/steps_client.c launcher/steps_place.c launcher/steps_agent.c launcher/steps_ctl.c
 launcher_SRCS += launcher/agent.c launcher/stepper.c launcher/stepper_io.c launcher/rank.c
 launcher_SRCS += launcher/step.c launcher/step_host.c launcher/step_io.c launcher/step_end.c launcher/ctl.c
+
+# small before fast: behind the user's own level, which would win otherwise
+$(call objects,$(launcher_SRCS)): override CFLAGS := $(filter-out -O%,$(CFLAGS)) $(if $(filter release,$(MODE)),-Os,$(filter -O%,$(CFLAGS)))
 
 SHIM_LAUNCH := $(BUILD)/shim-launch
 PROGRAMS += $(SHIM_LAUNCH) $(BUILD)/minder $(BUILD)/starter
