@@ -17,7 +17,7 @@
 #define KILL_PAUSE_NS 2000000
 
 struct process {
-	pid_t pid, parent;
+	pid_t pid, parent, group;
 	unsigned long long start; /* clock ticks since boot */
 	bool zombie;
 	signed char below; /* 1: a descendant, 0: not, -1: not known yet */
@@ -51,11 +51,13 @@ static int by_pid(const void *a, const void *b)
 static int parse_stat(const char *text, struct process *p)
 {
 	const char *end = strrchr(text, ')');
+	char *rest;
 
 	if (!end || !end[1] || !end[2])
 		return -1;
 	p->zombie = end[2] == 'Z' || end[2] == 'X';
-	p->parent = (pid_t)strtol(end + 3, NULL, 10);
+	p->parent = (pid_t)strtol(end + 3, &rest, 10);
+	p->group = (pid_t)strtol(rest, NULL, 10);
 	end += 2;
 	for (int field = 3; end && field < STAT_START; field++)
 		end = strchr(end + 1, ' ');
@@ -152,7 +154,27 @@ struct target {
 	const pid_t *spare;
 	size_t nspare;
 	bool spare_below; /* the descendants of spare too */
+	bool root_too;
 };
+
+/*
+ * A process that forks and ends for ever is never there when its pid is signalled; its group is. Not the groups of what
+ * isn't to be killed: ours, our parent's, the root's, and those of the spared.
+ */
+static void kill_group(const struct snapshot *s, const struct target *t, pid_t group)
+{
+	if (group <= 1 || group == getpgrp() || group == getpgid(getppid()))
+		return;
+	if (!t->root_too && group == getpgid(t->root))
+		return;
+	for (size_t i = 0; i < t->nspare; i++) {
+		const struct process *p = find(s, t->spare[i]);
+
+		if (p && p->group == group)
+			return;
+	}
+	kill(-group, SIGKILL);
+}
 
 /* One walk: signals what is alive below root and neither spared nor done before. How many there were. */
 static int walk(struct snapshot *s, const struct target *t, int signo, struct pids *done)
@@ -170,12 +192,16 @@ static int walk(struct snapshot *s, const struct target *t, int signo, struct pi
 	for (size_t i = 0; i < s->n; i++) {
 		struct process *p = &s->v[i];
 
-		if (p->zombie || !is_below(s, p, t->root) || contains(t->spare, t->nspare, p->pid))
+		if (p->zombie || contains(t->spare, t->nspare, p->pid))
+			continue;
+		if (!is_below(s, p, t->root) && !(t->root_too && p->pid == t->root))
 			continue;
 		if (done && contains(done->v, done->n, p->pid))
 			continue;
 		if (kill(p->pid, signo) < 0)
 			continue;
+		if (signo == SIGKILL)
+			kill_group(s, t, p->group);
 		if (done)
 			remember(done, p->pid);
 		found++;
@@ -183,15 +209,12 @@ static int walk(struct snapshot *s, const struct target *t, int signo, struct pi
 	return found;
 }
 
-/* first: a process signalled already; 0: none. */
-static int signal_all(const struct target *t, int signo, pid_t first)
+static int signal_all(const struct target *t, int signo)
 {
 	struct snapshot s = { NULL, 0, 0 };
 	struct pids done = { NULL, 0 };
 	size_t count;
 
-	if (first)
-		remember(&done, first);
 	for (int round = 0; round < SIGNAL_ROUNDS; round++)
 		if (!walk(&s, t, signo, &done))
 			break;
@@ -203,12 +226,12 @@ static int signal_all(const struct target *t, int signo, pid_t first)
 
 int tree_signal_under(pid_t root, int signo, const pid_t *spare, size_t n)
 {
-	return signal_all(&(struct target){ root, spare, n, false }, signo, 0);
+	return signal_all(&(struct target){ .root = root, .spare = spare, .nspare = n }, signo);
 }
 
 int tree_signal_but(int signo, const pid_t *spare, size_t n)
 {
-	return signal_all(&(struct target){ getpid(), spare, n, true }, signo, 0);
+	return signal_all(&(struct target){ .root = getpid(), .spare = spare, .nspare = n, .spare_below = true }, signo);
 }
 
 int tree_signal(int signo, const pid_t *spare, size_t n)
@@ -223,7 +246,7 @@ int tree_kill(const pid_t *spare, size_t n)
 
 int tree_kill_under(pid_t root, const pid_t *spare, size_t n)
 {
-	const struct target t = { root, spare, n, false };
+	const struct target t = { .root = root, .spare = spare, .nspare = n };
 	struct snapshot s = { NULL, 0, 0 };
 	int killed = 0;
 
@@ -243,7 +266,7 @@ int tree_kill_under(pid_t root, const pid_t *spare, size_t n)
 
 int tree_signal_below(pid_t pid, int signo)
 {
-	return signal_all(&(struct target){ pid, NULL, 0, false }, signo, kill(pid, signo) == 0 ? pid : 0);
+	return signal_all(&(struct target){ .root = pid, .root_too = true }, signo);
 }
 
 void tree_list_take(struct tree_list *l, pid_t root, const pid_t *spare, size_t n)
