@@ -13,7 +13,6 @@
 #define NO_GPUS "jobs have no GPUs of their own in this version; leave it out"
 #define NO_CORES "the engine knows slots, not sockets, cores and threads; ask with --cpus-per-task"
 #define NO_BINDING "tasks aren't bound: where they run on a host is the engine's affair"
-#define NO_MEMORY "memory is the job's, steps have no limits of their own"
 
 /* a row is read as a paragraph */
 /* clang-format off */
@@ -185,12 +184,14 @@ static const struct opt_row rows[] = {
 	{ .name = "mcs-label", .arg = required_argument, .metavar = "label",
 	  .help = "label of the job (no effect on a step, as in Slurm)",
 	  .parse = parse_allocation },
-	{ .name = "mem", .arg = required_argument, .fate = FATE_IGNORED, .metavar = "size",
-	  .help = "memory on each host", .note = NO_MEMORY, .parse = check_size },
+	{ .name = "mem", .arg = required_argument, .metavar = "size",
+	  .help = "memory on each host: steps have no limits of their own, so anything but 0 gives a warning",
+	  .parse = parse_step_memory },
 	{ .name = "mem-bind", .arg = required_argument, .fate = FATE_IGNORED, .hidden = true,
 	  .metavar = "type", .help = "bind tasks to memory", .note = NO_BINDING, .parse = check_mem_bind },
-	{ .name = "mem-per-cpu", .arg = required_argument, .fate = FATE_IGNORED, .metavar = "size",
-	  .help = "memory for each CPU", .note = NO_MEMORY, .parse = check_size },
+	{ .name = "mem-per-cpu", .arg = required_argument, .metavar = "size",
+	  .help = "memory for each CPU: steps have no limits of their own, so anything but 0 gives a warning",
+	  .parse = parse_step_memory, .number = 1 },
 	{ .name = "mem-per-gpu", .arg = required_argument, .fate = FATE_REFUSED, .env = "MEM_PER_GPU",
 	  .metavar = "size", .help = "memory for each GPU", .note = NO_GPUS },
 	{ .name = "mincpus", .arg = required_argument, .metavar = "n",
@@ -258,9 +259,9 @@ static const struct opt_row rows[] = {
 	{ .name = "prefer", .arg = required_argument, .hidden = true, .metavar = "features",
 	  .help = "features that the hosts should have (no effect on a step, as in Slurm)",
 	  .parse = parse_allocation },
-	{ .name = "preserve-env", .key = 'E',
-	  .help = "SLURM_NTASKS and the number of hosts go before the options", .parse = opt_parse_flag,
-	  FIELD(preserve_env) },
+	{ .name = "preserve-env", .key = 'E', .fate = FATE_IGNORED,
+	  .help = "tasks see the job's counts of tasks and hosts",
+	  .note = "tasks always see the step's own counts" },
 	{ .name = "priority", .arg = required_argument, .metavar = "value",
 	  .help = "priority of the job (no effect on a step, as in Slurm)",
 	  .parse = parse_allocation },
@@ -295,8 +296,8 @@ static const struct opt_row rows[] = {
 	{ .name = "resv-ports", .arg = optional_argument, .fate = FATE_IGNORED, .metavar = "n",
 	  .help = "reserve ports for the step",
 	  .note = "ports aren't reserved; old MPI libraries choose their own" },
-	{ .name = "send-libs", .arg = optional_argument, .fate = FATE_IGNORED, .metavar = "yes|no",
-	  .help = "copy libraries with --bcast", .note = "programs aren't copied here" },
+	{ .name = "send-libs", .arg = optional_argument, .metavar = "yes|no",
+	  .help = "copy libraries with --bcast (nothing without it)", .parse = parse_allocation },
 	{ .name = "signal", .arg = required_argument, .metavar = "signal[@time]",
 	  .help = "signal before the time limit (no effect on a step, as in Slurm)",
 	  .parse = parse_allocation },

@@ -13,9 +13,8 @@ struct srun {
 	char *job_id;      /* --jobid, SLURM_JOB_ID */
 	char *export_spec; /* NULL: everything */
 	char *mpi;
-	bool whole;        /* --whole takes back what -c implies */
-	bool preserve_env; /* -E: variables go before options for the counts of tasks and nodes */
-	bool begin;        /* --begin was given: Slurm says that it does nothing */
+	bool whole; /* --whole takes back what -c implies */
+	bool begin; /* --begin was given: Slurm says that it does nothing */
 };
 
 extern const struct opt_tool srun_tool;
@@ -23,7 +22,7 @@ extern const struct opt_tool srun_tool;
 void srun_init(struct srun *s, char *const *envp);
 void srun_release(struct srun *s);
 /*
- * What the options say together: -c makes a step exact, -E, SLURM_HOSTFILE, verbosity. Reads a file of hosts where one
+ * What the options say together: -c makes a step exact, SLURM_HOSTFILE, verbosity. Reads a file of hosts where one
  * is named. -1 with err.
  */
 int srun_settle(struct srun *s, struct error *err);
@@ -49,6 +48,7 @@ int parse_step_host_file(const struct opt_context *ctx, struct error *err); /* c
 int parse_step_chdir(const struct opt_context *ctx, struct error *err);     /* char *, made absolute */
 int parse_step_mpi(const struct opt_context *ctx, struct error *err);       /* char * */
 int parse_step_cpu_bind(const struct opt_context *ctx, struct error *err);  /* no field */
+int parse_step_memory(const struct opt_context *ctx, struct error *err);    /* no field */
 int parse_step_gres(const struct opt_context *ctx, struct error *err);      /* no field: none only */
 int parse_step_version(const struct opt_context *ctx, struct error *err);   /* no field */
 /* An option of an allocation: in a job Slurm's srun takes it and does nothing. No field. */

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/path.h"
+#include "common/size.h"
 #include "translate/applet.h"
 #include "translate/request.h"
 
@@ -331,6 +332,19 @@ int parse_step_cpu_bind(const struct opt_context *ctx, struct error *err)
 	}
 }
 
+/* 0 is all of the job's memory, which a step has in any case; less can't be had. */
+int parse_step_memory(const struct opt_context *ctx, struct error *err)
+{
+	uint64_t mib;
+
+	if (size_parse_mib(ctx->value, &mib, NULL) < 0)
+		return invalid(ctx, err);
+	if (mib)
+		log_info("Warning: %s is ignored: memory is the job's, steps have no limits of their own",
+			 ctx->spelled);
+	return 0;
+}
+
 int parse_step_gres(const struct opt_context *ctx, struct error *err)
 {
 	const struct srun *s = ctx->target;
@@ -400,17 +414,6 @@ void srun_release(struct srun *s)
 	free(s->mpi);
 }
 
-/* -E: as if the options for tasks and nodes weren't there. */
-static void restore_counts(struct srun *s)
-{
-	const char *ntasks = variable(s, "SLURM_NTASKS");
-
-	if (!ntasks)
-		ntasks = variable(s, "SLURM_NPROCS");
-	s->spec.ntasks = ntasks ? (uint32_t)strtoul(ntasks, NULL, 10) : STEPSPEC_UNSET;
-	s->spec.min_nodes = s->spec.max_nodes = STEPSPEC_UNSET;
-}
-
 static int use_host_file(struct srun *s, const char *file, struct error *err)
 {
 	struct error why = ERROR_INIT;
@@ -434,8 +437,6 @@ int srun_settle(struct srun *s, struct error *err)
 
 	if (file && *file && !s->spec.nodelist && use_host_file(s, file, err) < 0)
 		return -1;
-	if (s->preserve_env)
-		restore_counts(s);
 	if (s->spec.cpus_per_task != STEPSPEC_UNSET && !s->whole)
 		s->spec.exact = true;
 	s->spec.verbosity = (int8_t)(s->quiet ? -1 : s->verbose > 100 ? 100 : s->verbose);

@@ -108,7 +108,7 @@ VALUES = [
     (["-n5"], {"SLURM_NTASKS": "8"}, {"ntasks": 5}),
     ([], {"SLURM_NTASKS": "8", "SLURM_NPROCS": "3"}, {"ntasks": 8}),
     ([], {"SLURM_NPROCS": "3"}, {"ntasks": 3}),
-    (["-E", "-n2", "-N2"], {"SLURM_NTASKS": "8"}, {"ntasks": 8, "min_nodes": None}),
+    (["--exact", "--mem=0", "--mem-per-cpu=0"], {}, {"exact": 1}),
     (["-c2"], {}, {"cpus_per_task": 2, "exact": 1}),
     (["-c2", "--whole"], {}, {"cpus_per_task": 2, "exact": 0}),
     ([], {"SLURM_CPUS_PER_TASK": "3"}, {"cpus_per_task": None, "exact": 0}),
