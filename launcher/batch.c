@@ -68,6 +68,7 @@ static void write_start(struct batch *b)
 	}
 	record_event(b, &r, "start");
 	record_str(&r, "host", b->alloc.hosts[0].node_name);
+	record_str(&r, "queue", getenv("QUEUE")); /* the engine tells it only while the job is there */
 	record_strings(&r, "nodes", nodes.v, nodes.n);
 	record_numbers(&r, "slots", slots, b->alloc.nhosts);
 	record_int(&r, "pid", getpid());

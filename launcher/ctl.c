@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `shim-launch ctl SPOOLDIR VERB...`: a command to a running job. 0: done; 1: refused; 3: nobody answers. */
+/* `shim-launch ctl SPOOLDIR [task=N] VERB...`: a command to a running job, or to an element of an array. 0: done;
+ * 1: refused; 3: nobody answers. */
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -27,7 +28,7 @@ struct ctl_run {
 
 static int usage(void)
 {
-	log_error("usage: shim-launch ctl SPOOLDIR cancel UID | signal N batch|full|STEP | ping");
+	log_error("usage: shim-launch ctl SPOOLDIR [task=N] cancel UID | signal N batch|full|STEP | ping");
 	return CTL_REFUSED;
 }
 
@@ -123,27 +124,27 @@ static void on_dialed(void *arg, struct channel *ch, const char *why)
 static const struct channel_ops ops = { .frame = on_frame, .closed = on_closed };
 
 /* Splits "MAGIC ADDRESSES PORT KEY" into its words. */
-static int read_control(const char *dir, struct strbuf *text, char *words[4], struct error *err)
+static int read_control(const char *dir, const char *name, struct strbuf *text, char *words[4], struct error *err)
 {
 	cleanup_fd int dirfd = path_open_private_dir(dir, false, err);
-	cleanup_fd int fd = dirfd < 0 ? -1 : path_open_ownedat(dirfd, "control", geteuid(), err);
+	cleanup_fd int fd = dirfd < 0 ? -1 : path_open_ownedat(dirfd, name, geteuid(), err);
 	char *save = NULL;
 
 	if (fd < 0)
 		return -1;
 	if (fd_read_to_eof(fd, CONTROL_MAX, text) < 0)
-		return error_errno(err, "%s/control", dir);
+		return error_errno(err, "%s/%s", dir, name);
 	for (int i = 0; i < 4; i++) {
 		words[i] = strtok_r(i ? NULL : text->buf, " \n", &save);
 		if (!words[i])
-			return error_set(err, ERR_PROTOCOL, "%s/control: malformed", dir);
+			return error_set(err, ERR_PROTOCOL, "%s/%s: malformed", dir, name);
 	}
 	if (strcmp(words[0], "slurm-on-ocs-control-1"))
-		return error_set(err, ERR_PROTOCOL, "%s/control: of another version", dir);
+		return error_set(err, ERR_PROTOCOL, "%s/%s: of another version", dir, name);
 	return 0;
 }
 
-static int run(struct ctl_run *r, const char *dir, struct error *err)
+static int run(struct ctl_run *r, const char *dir, const char *name, struct error *err)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	unsigned char key[AUTH_KEY];
@@ -154,11 +155,11 @@ static int run(struct ctl_run *r, const char *dir, struct error *err)
 	struct net_dial_request rq = { .who = { .kind = AUTH_CTL }, .auth_ms = ANSWER_MS, .timeout_ms = ANSWER_MS,
 				       .ops = &ops, .arg = r, .key = key };
 
-	if (read_control(dir, &text, words, err) < 0)
+	if (read_control(dir, name, &text, words, err) < 0)
 		return -1;
 	if (!parse_number(words[2], &port) || port > UINT16_MAX ||
 	    sodium_hex2bin(key, sizeof(key), words[3], strlen(words[3]), NULL, &n, NULL) < 0 || n != sizeof(key))
-		return error_set(err, ERR_PROTOCOL, "%s/control: malformed", dir);
+		return error_set(err, ERR_PROTOCOL, "%s/%s: malformed", dir, name);
 	rq.addresses = words[1];
 	rq.port = (uint16_t)port;
 	sigemptyset(&none);
@@ -170,18 +171,31 @@ static int run(struct ctl_run *r, const char *dir, struct error *err)
 	return loop_run(&r->loop, err);
 }
 
+/* "control", or "control.N" of array element N. */
+static bool control_name(const char *word, char *name, size_t size)
+{
+	uint32_t task;
+
+	if (strncmp(word, "task=", 5) || !parse_number(word + 5, &task))
+		return false;
+	snprintf(name, size, "control.%u", task);
+	return true;
+}
+
 int ctl_main(int argc, char **argv)
 {
 	struct ctl_run r = { .payload = STRBUF_INIT, .code = CTL_NOBODY };
 	struct error err = ERROR_INIT;
+	char name[32] = "control";
+	int verb = argc > 2 && control_name(argv[2], name, sizeof(name)) ? 3 : 2;
 
-	if (argc < 3 || !parse_command(&r, argc - 2, argv + 2))
+	if (argc <= verb || !parse_command(&r, argc - verb, argv + verb))
 		return usage();
 	if (auth_init(&err) < 0) {
 		log_error("%s", err.text);
 		return CTL_REFUSED;
 	}
-	if (run(&r, argv[1], &err) < 0)
+	if (run(&r, argv[1], name, &err) < 0)
 		log_debug("%s", err.text);
 	return r.code;
 }

@@ -10,7 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char control_name[] = "control";
+#define CONTROL_NAME 24
+
+/* "control", or "control.<task>": the elements of an array share their spool folder, each has a supervisor. */
+static void control_name(const struct steps *s, char name[static CONTROL_NAME])
+{
+	if (s->cfg.alloc->engine_task)
+		snprintf(name, CONTROL_NAME, "control.%u", s->cfg.alloc->engine_task);
+	else
+		snprintf(name, CONTROL_NAME, "control");
+}
+
 static const char control_magic[] = "slurm-on-ocs-control-1";
 
 struct ctl {
@@ -26,20 +36,22 @@ int ctl_write_file(struct steps *s, struct error *err)
 	char key[AUTH_KEY * 2 + 1];
 	cleanup_fd int dirfd = path_open_private_dir(s->cfg.spool_dir, false, err);
 	cleanup_free char *temp = NULL;
+	char name[CONTROL_NAME];
 	int rc;
 
 	if (dirfd < 0)
 		return -1;
+	control_name(s, name);
 	randombytes_buf(s->ctl_key, sizeof(s->ctl_key));
 	sodium_bin2hex(key, sizeof(key), s->ctl_key, sizeof(s->ctl_key));
 	strbuf_addf(&text, "%s %s %u %s\n", control_magic, s->addresses, s->port, key);
 	sodium_memzero(key, sizeof(key));
-	temp = xasprintf("%s.%s.%d", control_name, s->cfg.host, (int)getpid());
+	temp = xasprintf("%s.%s.%d", name, s->cfg.host, (int)getpid());
 	unlinkat(dirfd, temp, 0);
 	rc = path_write_newat(dirfd, temp, 0600, text.buf, text.len, false, err);
 	sodium_memzero(text.buf, text.len);
-	if (rc == 0 && renameat(dirfd, temp, dirfd, control_name) < 0)
-		rc = error_errno(err, "%s/%s", s->cfg.spool_dir, control_name);
+	if (rc == 0 && renameat(dirfd, temp, dirfd, name) < 0)
+		rc = error_errno(err, "%s/%s", s->cfg.spool_dir, name);
 	return rc;
 }
 

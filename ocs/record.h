@@ -7,7 +7,7 @@
  * (engine id), "task" (0: no array), "restart" (0..).
  *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
  *               work_dir, command, std_out, std_err, array (index list), spool (uuid)
- *   start       host, nodes (list), slots (a number for each of nodes), pid
+ *   start       host, queue, nodes (list), slots (a number for each of nodes), pid
  *   step_start  step, name, nodes, ntasks, command
  *   step_end    step, state, code, signal, utime, stime, maxrss (rusage of the ranks; s, s, KiB)
  *   end         state, code, signal (of the script), by (uid of a cancel), reason. state: COMPLETED, FAILED, TIMEOUT

@@ -26,6 +26,7 @@ static void step_release(struct record_step *s)
 static void run_release(struct record_run *r)
 {
 	free(r->host);
+	free(r->queue);
 	argvec_release(&r->nodes);
 	free(r->slots);
 	free(r->state);
@@ -188,6 +189,7 @@ static void on_start(struct record_run *r, json_t *o, double now)
 {
 	r->start = now;
 	get_str(o, "host", &r->host);
+	get_str(o, "queue", &r->queue);
 	get_strings(o, "nodes", &r->nodes);
 	get_numbers(o, "slots", MAX_NODES, &r->slots, &r->nslots);
 	r->pid = get_int(o, "pid", 0);

@@ -33,7 +33,7 @@ struct record_step {
 struct record_run {
 	uint32_t task, restart; /* task 0: no array */
 	double start, end;      /* 0: not yet */
-	char *host;
+	char *host, *queue;
 	struct argvec nodes;
 	uint32_t *slots; /* of nodes; as many as nslots says */
 	size_t nslots;
