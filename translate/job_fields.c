@@ -59,7 +59,7 @@ void job_time_text(time_t t, struct strbuf *out)
 
 int64_t job_time_used(const struct job *j, time_t now)
 {
-	time_t end = job_state_is_over(j->state) ? j->ended : now;
+	time_t end = j->ended ? j->ended : now;
 
 	if (!j->started || end < j->started)
 		return 0;
@@ -115,7 +115,7 @@ static void end_time(const struct job_view *v, struct strbuf *out)
 {
 	const struct job *j = v->job;
 
-	if (job_state_is_over(j->state))
+	if (j->ended)
 		job_time_text(j->ended, out);
 	else if (j->started && j->time_limit < 0)
 		strbuf_addstr(out, "NONE");

@@ -166,7 +166,7 @@ static const char *all_queues(struct jobs *jobs)
 
 static char *partition_of(struct jobs *jobs, const struct job *j)
 {
-	const char *queue = j->engine ? j->engine->queue : NULL;
+	const char *queue = j->engine ? j->engine->queue : j->run ? j->run->queue : NULL;
 
 	if (j->record && j->record->partition)
 		return xstrdup(j->record->partition);
@@ -229,6 +229,15 @@ static bool is_live(const struct jobs *jobs, uint64_t id, uint32_t position)
 	return l != NULL;
 }
 
+/* The script has ended, and the engine is still tidying up: up to some seconds. */
+static void complete_if_ended(struct job *j)
+{
+	if (!j->run || !j->run->state || !j->started || j->run->end < (double)j->started)
+		return;
+	j->state = JOB_COMPLETING;
+	j->ended = (time_t)j->run->end;
+}
+
 static int add_engine_job(struct jobs *jobs, const struct qstat_job *e, struct error *err)
 {
 	enum record_detail detail = jobs->query.steps && e->is_running ? RECORD_ALL : RECORD_SUBMIT;
@@ -253,6 +262,7 @@ static int add_engine_job(struct jobs *jobs, const struct qstat_job *e, struct e
 	j->started = e->is_running ? e->started : 0;
 	if (j->record && !j->is_group)
 		j->run = record_last_run(j->record, j->is_array ? positions[0] : 0);
+	complete_if_ended(j);
 	fill_common(jobs, j);
 	for (size_t i = 0; i < npositions; i++)
 		mark_live(jobs, e->id, positions[i]);

@@ -94,7 +94,7 @@ static void add_state(const struct job_view *v, const struct scontrol_options *o
 
 static time_t end_of(const struct job *j)
 {
-	if (job_state_is_over(j->state))
+	if (j->ended)
 		return j->ended;
 	return j->started && j->time_limit > 0 ? j->started + j->time_limit : 0;
 }
