@@ -41,7 +41,8 @@ void pe_list_add(struct pe_list *l, const char *name, const char *family)
 	const char *suffix = member_suffix(name, family);
 	struct pe pe = { .name = xstrdup(name) };
 
-	if (suffix && !strcmp(suffix, "fill"))
+	/* With -par any rule will do: the installer makes just one, named like the family. */
+	if (!strcmp(name, family) || (suffix && !strcmp(suffix, "fill")))
 		pe.rule = xstrdup("$fill_up");
 	else if (suffix && *suffix && strspn(suffix, "0123456789") == strlen(suffix))
 		pe.rule = xstrdup(suffix);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which parallel environment (PE) of the engine gives a geometry. The installer's are known by their names,
- * "<family>.<k>" and "<family>.fill"; others are asked for their allocation rule. What was found is cached.
+ * "<family>.<k>" and "<family>.fill" (on engines with -par just "<family>"); others are asked for their allocation rule. What was found is cached.
  */
 #ifndef SOC_TRANSLATE_PE_H
 #define SOC_TRANSLATE_PE_H

@@ -22,6 +22,12 @@
 
 #define SWEEP_INTERVAL (60 * 60)    /* s */
 #define SWEEP_AGE (24 * 60 * 60)    /* s without a change in the folder */
+/*
+ * No fsync: close-to-open is what other hosts need, and sbatch's own death can't undo what it wrote. Seven waits for a
+ * disk would be most of sbatch's time; a machine that loses its page cache loses at worst a job that waits there, which
+ * then says that its job file is malformed (Slurm's controller saves jobs every few seconds, too).
+ */
+#define SYNC false
 #define FAILED "Batch job submission failed: "
 
 extern char **environ;
@@ -156,7 +162,7 @@ static int write_stub(struct attempt *a, struct error *err)
 		return -1;
 	stub_write(&stub, minder, launch, a->spool.dir, a->work_dir);
 	a->stub = path_join(a->spool.dir, "stub");
-	return path_write_newat(a->spool.fd, "stub", 0700, stub.buf, stub.len, true, err);
+	return path_write_newat(a->spool.fd, "stub", 0700, stub.buf, stub.len, SYNC, err);
 }
 
 /* The context goes by a file: what is on qsub's command line stays in the engine's accounting for ever. */
@@ -167,7 +173,7 @@ static int write_options(struct attempt *a, struct error *err)
 
 	strbuf_addf(&text, "-ac soo=%s\n", context);
 	a->options = path_join(a->spool.dir, "options");
-	return path_write_newat(a->spool.fd, "options", 0600, text.buf, text.len, true, err);
+	return path_write_newat(a->spool.fd, "options", 0600, text.buf, text.len, SYNC, err);
 }
 
 static int write_files(struct attempt *a, struct error *err)
@@ -180,14 +186,12 @@ static int write_files(struct attempt *a, struct error *err)
 	jobspec_pack(&job, &packed);
 	pack_args(&args, &a->s->args);
 	env_pack(&a->s->env, &env);
-	if (path_write_newat(fd, "job", 0600, packed.buf, packed.len, true, err) < 0 ||
-	    path_write_newat(fd, "script", 0700, a->s->script, a->s->script_len, true, err) < 0 ||
-	    path_write_newat(fd, "args", 0600, args.buf, args.len, true, err) < 0 ||
-	    path_write_newat(fd, "env", 0600, env.buf, env.len, true, err) < 0 || write_options(a, err) < 0 ||
+	if (path_write_newat(fd, "job", 0600, packed.buf, packed.len, SYNC, err) < 0 ||
+	    path_write_newat(fd, "script", 0700, a->s->script, a->s->script_len, SYNC, err) < 0 ||
+	    path_write_newat(fd, "args", 0600, args.buf, args.len, SYNC, err) < 0 ||
+	    path_write_newat(fd, "env", 0600, env.buf, env.len, SYNC, err) < 0 || write_options(a, err) < 0 ||
 	    write_stub(a, err) < 0)
 		return error_wrap(err, "spool folder %s", a->spool.dir);
-	if (fsync(fd) < 0)
-		return error_errno(err, "spool folder %s", a->spool.dir);
 	return 0;
 }
 

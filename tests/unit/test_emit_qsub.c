@@ -237,6 +237,15 @@ Test(emit_qsub, pe_choice)
 		cr_expect_str_eq(choice.name, cases[i].name, "row %zu: %s", i, choice.name);
 		cr_expect_str_eq(choice.par, cases[i].argument, "row %zu: %s", i, choice.par);
 	}
+	{
+		cleanup_pe_list struct pe_list one = PE_LIST_INIT;
+		struct pe_choice choice = { NULL, "" };
+
+		add_pe(&one, "make", "$round_robin", true);
+		add_pe(&one, "soo", NULL, false);
+		cr_assert_eq(pe_choose(&one, &two, NULL, true, &choice), 0);
+		cr_expect_str_eq(choice.name, "soo");
+	}
 	cr_expect(pe_can_fill(&l, NULL, false));
 	cr_expect_not(pe_can_fill(&l, "mpi2", false));
 }
