@@ -176,33 +176,36 @@ static bool list_has(const char *list, const char *item, const char *separators)
 	return false;
 }
 
-#define LIBRARY "libslurm_on_ocs.so"
+/* The folder that a link in libexec to target names; leading ".." are taken off both, since users see the result. */
+static char *folder_of(const char *libexec, const char *target)
+{
+	size_t len = strlen(libexec);
+
+	if (*target == '/')
+		return xstrdup(target);
+	while (!strncmp(target, "../", 3) && len) {
+		while (len && libexec[--len] != '/')
+			continue;
+		target += 3;
+	}
+	return xasprintf("%.*s/%s", (int)len, libexec, target);
+}
 
 /*
  * Where the preload library is: where the link <libexec>/libdir points, else ../../lib/slurm-on-ocs beside libexec.
- * Written without "..", since users see it. NULL where it can't be read: ld.so would say so at every exec.
+ * NULL where it can't be read: ld.so would say so at every exec.
  */
 static char *library_path(const char *libexec)
 {
 	cleanup_free char *link = path_join(libexec, "libdir");
+	cleanup_free char *dir = NULL;
 	char target[4096];
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
-	char *path = NULL;
+	char *path;
 
-	if (n > 0) {
-		cleanup_free char *dir = NULL;
-
-		target[n] = '\0';
-		dir = path_join(libexec, target);
-		path = path_join(dir, LIBRARY);
-	} else {
-		size_t len = strlen(libexec);
-
-		for (int up = 0; up < 2; up++)
-			while (len && libexec[--len] != '/')
-				continue;
-		path = xasprintf("%.*s/lib/slurm-on-ocs/" LIBRARY, (int)len, libexec);
-	}
+	target[n > 0 ? n : 0] = '\0';
+	dir = folder_of(libexec, n > 0 ? target : "../../lib/slurm-on-ocs");
+	path = path_join(dir, "libslurm_on_ocs.so");
 	if (access(path, R_OK) == 0)
 		return path;
 	free(path);
