@@ -61,9 +61,9 @@ static int fill_spec(struct srun *s, char *const *words, struct error *err)
 	umask(mask);
 	s->spec.umask = mask;
 	s->spec.propagate_umask = true;
-	s->spec.cwd = path_cwd(err);
+	s->spec.cwd = path_cwd(NULL);
 	if (!s->spec.cwd)
-		return -1;
+		return error_set(err, ERR_USAGE, "getcwd failed: %s", strerror(errno));
 	for (; *words; words++)
 		argvec_push(&s->spec.argv, *words);
 	srun_environment(s->export_spec, environ, &s->spec.env);

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -172,6 +173,12 @@ def test_values(srun):
 def test_a_relative_chdir_is_from_here(srun):
     assert step(srun, ["-D", "sub"])["chdir"] == f"{srun.work}/sub"
     assert step(srun, [])["cwd"] == str(srun.work)
+
+
+def test_a_working_folder_that_is_gone(srun):
+    script = f'mkdir gone; cd gone; rmdir ../gone; exec {srun.folder}/srun prog'
+    done = subprocess.run(["bash", "-c", script], env=JOB, cwd=srun.work, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (255, "srun: error: getcwd failed: No such file or directory\n")
 
 
 def test_umask_goes_along(srun):
