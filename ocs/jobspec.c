@@ -26,13 +26,13 @@ void jobspec_init(struct jobspec *j)
 }
 
 /* Every string member, so that releasing, packing and unpacking can't disagree. */
-#define STRINGS(j)                                                                                                   \
-	{                                                                                                            \
-		&(j)->name, &(j)->partition, &(j)->account, &(j)->qos, &(j)->comment, &(j)->command,                 \
-			&(j)->submit_dir, &(j)->submit_host, &(j)->submit_addr, &(j)->work_dir, &(j)->std_in,        \
-			&(j)->std_out, &(j)->std_err, &(j)->export_env, &(j)->distribution,                          \
-			&(j)->launch.interface, &(j)->launch.container_runtimes, &(j)->launch.accounting_dir,        \
-			&(j)->launch.cluster_name,                                                                   \
+#define STRINGS(j)                                                                                           \
+	{                                                                                                    \
+		&(j)->name, &(j)->partition, &(j)->account, &(j)->qos, &(j)->comment, &(j)->command,         \
+			&(j)->submit_dir, &(j)->submit_host, &(j)->submit_addr, &(j)->work_dir,              \
+			&(j)->std_in, &(j)->std_out, &(j)->std_err, &(j)->export_env, &(j)->distribution,    \
+			&(j)->launch.interface, &(j)->launch.container_runtimes,                             \
+			&(j)->launch.accounting_dir, &(j)->launch.cluster_name,                              \
 	}
 
 void jobspec_release(struct jobspec *j)
@@ -166,8 +166,8 @@ static int check_version(struct unpack *u, struct error *err)
 	if (!found || strcmp(found, magic))
 		return error_set(err, ERR_PROTOCOL, "job file: malformed");
 	if (version != JOBSPEC_VERSION)
-		return error_set(err, ERR_PROTOCOL, "job file: version %u, this program reads version %d", version,
-				 JOBSPEC_VERSION);
+		return error_set(err, ERR_PROTOCOL, "job file: version %u, this program reads version %d",
+				 version, JOBSPEC_VERSION);
 	return 0;
 }
 

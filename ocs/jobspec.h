@@ -30,9 +30,9 @@ struct launch_settings {
 };
 
 struct jobspec {
-	char *name;        /* --job-name as given */
-	char *partition;   /* as asked for; NULL: the engine's queue */
-	char *account;     /* NULL: the engine's */
+	char *name;      /* --job-name as given */
+	char *partition; /* as asked for; NULL: the engine's queue */
+	char *account;   /* NULL: the engine's */
 	char *qos;
 	char *comment;
 	char *command;     /* script path and arguments as scontrol shows them; NULL for stdin */
@@ -43,18 +43,18 @@ struct jobspec {
 	char *std_in, *std_out, *std_err; /* patterns, not expanded; NULL: Slurm's default */
 	uint8_t open_mode; /* 'a', 't', 0: Slurm's default (truncate; append after a requeue) */
 	uint32_t umask;
-	bool export_none_env;  /* --export=NONE or a list: SLURM_EXPORT_ENV */
-	char *export_env;      /* value of SLURM_EXPORT_ENV; NULL: not set */
+	bool export_none_env; /* --export=NONE or a list: SLURM_EXPORT_ENV */
+	char *export_env;     /* value of SLURM_EXPORT_ENV; NULL: not set */
 	bool get_user_env;
 
 	/* geometry as asked (JOBSPEC_UNSET: not given); what was granted is in PE_HOSTFILE */
 	uint32_t min_nodes, max_nodes, ntasks, ntasks_per_node, cpus_per_task;
 	uint32_t slots_per_host; /* k of the design: what we asked of the engine per host; 0: not fixed */
 	bool overcommit, exclusive;
-	char *distribution;      /* --distribution as given; NULL */
+	char *distribution; /* --distribution as given; NULL */
 	uint32_t mem_per_node_mib, mem_per_cpu_mib;
 
-	int64_t time_limit; /* s; DURATION_INFINITE */
+	int64_t time_limit;                    /* s; DURATION_INFINITE */
 	uint32_t signal_number, signal_before; /* --signal; 0: none */
 	bool signal_batch_only;
 
@@ -67,7 +67,10 @@ struct jobspec {
 	struct launch_settings launch;
 };
 
-#define JOBSPEC_INIT { 0 }
+#define JOBSPEC_INIT                                                                                         \
+	{                                                                                                    \
+		0                                                                                            \
+	}
 #define cleanup_jobspec cleanup(jobspec_release)
 
 void jobspec_init(struct jobspec *j); /* every count unset, no time limit */

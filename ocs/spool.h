@@ -19,7 +19,10 @@ struct spool {
 	uint64_t job_id; /* once linked, or opened by it; 0: not known */
 };
 
-#define SPOOL_INIT { NULL, "", -1, 0 }
+#define SPOOL_INIT                                                                                           \
+	{                                                                                                    \
+		NULL, "", -1, 0                                                                              \
+	}
 #define cleanup_spool cleanup(spool_release)
 void spool_release(struct spool *s);
 
@@ -28,7 +31,8 @@ int spool_create(struct spool *s, const char *root, const char *cluster, struct 
 /* Opens the folder at dir (absolute; must be private). */
 int spool_open(struct spool *s, const char *dir, struct error *err);
 /* The folder of engine job id below root/cluster. */
-int spool_open_job(struct spool *s, const char *root, const char *cluster, uint64_t job_id, struct error *err);
+int spool_open_job(struct spool *s, const char *root, const char *cluster, uint64_t job_id,
+		   struct error *err);
 int spool_link_job(struct spool *s, uint64_t job_id, struct error *err);
 /* Removes the folder, and its link where job_id is known. */
 int spool_remove(struct spool *s, struct error *err);

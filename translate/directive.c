@@ -63,8 +63,8 @@ struct cursor {
 
 /*
  * One word, moved behind it. Quotes of both kinds may stand anywhere in it, a backslash takes the next character as
- * it is (but a blank ends the word all the same, as in Slurm), '#' outside quotes ends the line. An empty word, quoted
- * or not, ends the line too. 1: a word; 0: none is left.
+ * it is (but a blank ends the word all the same, as in Slurm), '#' outside quotes ends the line, and so does an empty
+ * word, quoted or not. (NUL: no script has one, and a word ends with it.) 1: a word; 0: none is left.
  */
 static int take_word(struct cursor *c, struct strbuf *word, struct error *err)
 {
@@ -79,7 +79,9 @@ static int take_word(struct cursor *c, struct strbuf *word, struct error *err)
 		return error_set(err, ERR_VALUE, "%s: line %u: Unexpected `:` in [%.*s]", c->file, c->line,
 				 (int)(c->end - start), start);
 	for (; p < c->end && (quote || !isspace((unsigned char)*p)); p++) {
-		if (escaped) {
+		if (!*p) {
+			break;
+		} else if (escaped) {
 			escaped = false;
 			strbuf_addch(word, *p);
 		} else if (*p == '\\') {
@@ -97,8 +99,8 @@ static int take_word(struct cursor *c, struct strbuf *word, struct error *err)
 		}
 	}
 	if (quote)
-		return error_set(err, ERR_VALUE, "%s: line %u: Unmatched `%c` in [%.*s]", c->file, c->line, quote,
-				 (int)(c->end - start), start);
+		return error_set(err, ERR_VALUE, "%s: line %u: Unmatched `%c` in [%.*s]", c->file, c->line,
+				 quote, (int)(c->end - start), start);
 	c->p = p;
 	return word->len > 0;
 }

@@ -18,7 +18,10 @@ struct directives {
 	const char *pbs_word; /* "#PBS" or "#BSUB" */
 };
 
-#define DIRECTIVES_INIT { ARGVEC_INIT, 0, 0, NULL }
+#define DIRECTIVES_INIT                                                                                      \
+	{                                                                                                    \
+		ARGVEC_INIT, 0, 0, NULL                                                                      \
+	}
 #define cleanup_directives cleanup(directives_release)
 void directives_release(struct directives *d);
 

@@ -104,8 +104,8 @@ void emit_qsub(const struct qsub_input *in, struct argvec *argv)
 	argvec_pushl(argv, "qsub", "-terse", NULL);
 	if (in->options)
 		argvec_pushl(argv, "-@", in->options, NULL);
-	argvec_pushl(argv, "-S", "/bin/sh", "-C", "", "-b", in->script ? "n" : "y", "-o", "/dev/null", "-j", "y",
-		     "-wd", "/", "-w", in->script ? "e" : "v", "-N", name, NULL);
+	argvec_pushl(argv, "-S", "/bin/sh", "-C", "", "-b", in->script ? "n" : "y", "-o", "/dev/null", "-j",
+		     "y", "-wd", "/", "-w", in->script ? "e" : "v", "-N", name, NULL);
 	add_options(in, argv);
 	argvec_push(argv, in->script ? in->script : "/bin/true");
 }
@@ -119,7 +119,8 @@ void emit_base64url(struct strbuf *out, const void *data, size_t n)
 
 	while (n) {
 		size_t take = n < 3 ? n : 3;
-		uint32_t v = (uint32_t)p[0] << 16 | (take > 1 ? (uint32_t)p[1] << 8 : 0) | (take > 2 ? p[2] : 0);
+		uint32_t v =
+			(uint32_t)p[0] << 16 | (take > 1 ? (uint32_t)p[1] << 8 : 0) | (take > 2 ? p[2] : 0);
 
 		for (size_t i = 0; i <= take; i++)
 			strbuf_addch(out, digits[v >> (18 - 6 * i) & 63]);

@@ -11,10 +11,33 @@
  * but not all of them for every kind of job (PE_HOSTFILE only with a PE).
  */
 static const char *const engine_job_variables[] = {
-	"ARC",	    "JOB_ID",  "JOB_NAME",    "JOB_SCRIPT", "NHOSTS",  "NQUEUES",   "NSLOTS", "PE",
-	"PE_HOSTFILE", "QUEUE",   "REQNAME",     "REQUEST",    "RESTARTED", "SGE_TASK_ID", "SGE_TASK_FIRST",
-	"SGE_TASK_LAST", "SGE_TASK_STEPSIZE", "SGE_JOB_SPOOL_DIR", "SGE_CWD_PATH", "SGE_STDIN_PATH",
-	"SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_RSH_COMMAND", "SGE_ACCOUNT", "ENVIRONMENT", "TMPDIR", "TMP",
+	"ARC",
+	"JOB_ID",
+	"JOB_NAME",
+	"JOB_SCRIPT",
+	"NHOSTS",
+	"NQUEUES",
+	"NSLOTS",
+	"PE",
+	"PE_HOSTFILE",
+	"QUEUE",
+	"REQNAME",
+	"REQUEST",
+	"RESTARTED",
+	"SGE_TASK_ID",
+	"SGE_TASK_FIRST",
+	"SGE_TASK_LAST",
+	"SGE_TASK_STEPSIZE",
+	"SGE_JOB_SPOOL_DIR",
+	"SGE_CWD_PATH",
+	"SGE_STDIN_PATH",
+	"SGE_STDOUT_PATH",
+	"SGE_STDERR_PATH",
+	"SGE_RSH_COMMAND",
+	"SGE_ACCOUNT",
+	"ENVIRONMENT",
+	"TMPDIR",
+	"TMP",
 };
 static const char *const own_variables[] = { "SOO_JOB_DIR", "SLURM_ON_OCS_NATIVE", "SLURM_ON_OCS_TRACE" };
 

@@ -24,7 +24,8 @@ int geometry_refuse(const struct request *r, uint32_t widest, struct error *err)
 {
 	bool per_node = widest && least_slots(r) > widest;
 
-	return error_set(err, ERR_VALUE, "%sBatch job submission failed: Requested node configuration is not available",
+	return error_set(err, ERR_VALUE,
+			 "%sBatch job submission failed: Requested node configuration is not available",
 			 per_node ? "CPU count per node can not be satisfied\n" : "");
 }
 
@@ -88,7 +89,8 @@ static int set_plan(struct geometry *g, const struct request *r, uint64_t tasks,
 	return 0;
 }
 
-int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struct geometry *g, struct error *err)
+int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struct geometry *g,
+		  struct error *err)
 {
 	bool has_nodes = r->nodes.min != REQUEST_UNSET;
 	uint64_t hosts, tasks;
@@ -98,8 +100,8 @@ int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struc
 		return 0;
 	}
 	if (is_range(r) && r->ntasks == REQUEST_UNSET)
-		return set_plan(g, r, r->ntasks_per_node == REQUEST_UNSET ? 1 : r->ntasks_per_node, r->nodes.min,
-				r->nodes.max, err);
+		return set_plan(g, r, r->ntasks_per_node == REQUEST_UNSET ? 1 : r->ntasks_per_node,
+				r->nodes.min, r->nodes.max, err);
 	if (r->ntasks == REQUEST_UNSET)
 		hosts = has_nodes ? r->nodes.min : 1;
 	else

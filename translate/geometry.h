@@ -23,7 +23,8 @@ bool geometry_needs_width(const struct request *r, bool may_fill);
  * widest: slots of the largest host; 0: not known.
  * -1 with Slurm's words when no host could ever have k slots, or the options contradict each other.
  */
-int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struct geometry *g, struct error *err);
+int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struct geometry *g,
+		  struct error *err);
 /* Neither a PE nor anything else: one slot on one host. */
 bool geometry_is_serial(const struct geometry *g);
 /* What Slurm says of a geometry that no host has, given the widest host (0: not known). Returns -1. */

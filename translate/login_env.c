@@ -42,7 +42,9 @@ int login_environment(struct env *out, int timeout, struct error *err)
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 	cleanup_strbuf struct strbuf text = STRBUF_INIT, noise = STRBUF_INIT;
 	cleanup_env struct env env = ENV_INIT;
-	struct spawn s = { .argv = &argv, .cwd = "/", .out = &text, .err = &noise, .timeout_ms = timeout * 1000 };
+	struct spawn s = {
+		.argv = &argv, .cwd = "/", .out = &text, .err = &noise, .timeout_ms = timeout * 1000
+	};
 
 	if (!pw)
 		return error_set(err, ERR_SYSTEM, "uid %u has no passwd entry", (unsigned)getuid());

@@ -37,7 +37,8 @@ void opt_run_release(struct opt_run *run)
 static int refuse(const struct opt_context *ctx, struct error *err)
 {
 	if (ctx->origin == OPT_FROM_ENV)
-		return error_set(err, ERR_VALUE, "%s (--%s): %s", ctx->spelled, ctx->row->name, ctx->row->note);
+		return error_set(err, ERR_VALUE, "%s (--%s): %s", ctx->spelled, ctx->row->name,
+				 ctx->row->note);
 	return error_set(err, ERR_VALUE, "%s: %s", ctx->spelled, ctx->row->note);
 }
 

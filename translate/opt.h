@@ -62,14 +62,14 @@ struct opt_context {
 typedef int opt_parse_fn(const struct opt_context *ctx, struct error *err);
 
 struct opt_row {
-	const char *name;    /* long name */
-	char key;            /* letter, or 0 */
-	unsigned char arg;   /* no_argument, required_argument, optional_argument of getopt.h */
-	unsigned char fate;  /* enum fate */
-	bool hidden;         /* not in --help (Slurm doesn't list it there either) */
-	bool early;          /* done in the early pass too (--help, --wrap, --ignore-pbs ...) */
-	bool cli_only;       /* no effect in a directive (--wrap, --version) */
-	unsigned tools;      /* enum opt_tools; 0: all */
+	const char *name;   /* long name */
+	char key;           /* letter, or 0 */
+	unsigned char arg;  /* no_argument, required_argument, optional_argument of getopt.h */
+	unsigned char fate; /* enum fate */
+	bool hidden;        /* not in --help (Slurm doesn't list it there either) */
+	bool early;         /* done in the early pass too (--help, --wrap, --ignore-pbs ...) */
+	bool cli_only;      /* no effect in a directive (--wrap, --version) */
+	unsigned tools;     /* enum opt_tools; 0: all */
 	/*
 	 * Input variables, blank separated, applied in this order: a name is put behind each prefix of the tool
 	 * ("TIMELIMIT": SBATCH_TIMELIMIT), one that starts with '=' is taken whole ("=SRUN_CPUS_PER_TASK"). NULL: none.
@@ -79,11 +79,11 @@ struct opt_row {
 	const char *env;
 	const char *metavar; /* name of the argument in --help; set exactly when there is one */
 	const char *help;    /* one sentence, no capital, no period */
-	const char *sge;     /* what it becomes, for docs ("-l h_rt=seconds"); NULL: nothing of the engine's */
-	const char *note;    /* APPROXIMATED, IGNORED, REFUSED: why, and what to do instead; one sentence */
+	const char *sge;  /* what it becomes, for docs ("-l h_rt=seconds"); NULL: nothing of the engine's */
+	const char *note; /* APPROXIMATED, IGNORED, REFUSED: why, and what to do instead; one sentence */
 	opt_parse_fn *parse; /* REFUSED, IGNORED: NULL, or one that only says what is wrong with the value */
 	size_t offset;       /* of the field in the tool's struct: OPT_FIELD(struct x, member) */
-	long number;         /* for opt_parse_number_row: what a flag stores; else free for the row's parser */
+	long number; /* for opt_parse_number_row: what a flag stores; else free for the row's parser */
 };
 
 #define OPT_FIELD(type, member) .offset = offsetof(type, member)
@@ -91,7 +91,7 @@ struct opt_row {
 /* A tool: its rows in Slurm's order of listing (getopt's list of possibilities comes in it). */
 struct opt_tool {
 	const char *name;
-	unsigned bit;                /* enum opt_tools */
+	unsigned bit; /* enum opt_tools */
 	const struct opt_row *rows;
 	size_t nrows;
 	const char *const *prefixes; /* of environment input, NULL terminated; NULL: none */
@@ -153,17 +153,20 @@ void opt_print_usage(const struct opt_tool *tool, FILE *out);
 void opt_print_rows(const struct opt_tool *tool, FILE *out);
 
 /* --- shared parsers; the comment says the type of the field --- */
-int opt_parse_help(const struct opt_context *ctx, struct error *err);    /* no field */
-int opt_parse_usage(const struct opt_context *ctx, struct error *err);   /* no field */
-int opt_parse_version(const struct opt_context *ctx, struct error *err); /* no field */
-int opt_parse_flag(const struct opt_context *ctx, struct error *err);    /* bool: true */
+int opt_parse_help(const struct opt_context *ctx, struct error *err);       /* no field */
+int opt_parse_usage(const struct opt_context *ctx, struct error *err);      /* no field */
+int opt_parse_version(const struct opt_context *ctx, struct error *err);    /* no field */
+int opt_parse_flag(const struct opt_context *ctx, struct error *err);       /* bool: true */
 int opt_parse_number_row(const struct opt_context *ctx, struct error *err); /* int: row.number */
-int opt_parse_counter(const struct opt_context *ctx, struct error *err); /* int: + 1; a variable's value is added */
-int opt_parse_string(const struct opt_context *ctx, struct error *err);  /* char *: a copy, the old one freed */
+int opt_parse_counter(const struct opt_context *ctx,
+		      struct error *err); /* int: + 1; a variable's value is added */
+int opt_parse_string(const struct opt_context *ctx,
+		     struct error *err); /* char *: a copy, the old one freed */
 /* uint32_t > 0. ERR_VALUE `Invalid numeric value "abc" for --ntasks.` */
 int opt_parse_positive(const struct opt_context *ctx, struct error *err);
 /* uint32_t >= 0, the same text. */
 int opt_parse_unsigned(const struct opt_context *ctx, struct error *err);
-int opt_parse_duration(const struct opt_context *ctx, struct error *err); /* int64_t s. "Invalid --time specification" */
+int opt_parse_duration(const struct opt_context *ctx,
+		       struct error *err); /* int64_t s. "Invalid --time specification" */
 
 #endif

@@ -33,7 +33,9 @@ static void print_help_row(const struct opt_row *row, void *arg)
 	else
 		strbuf_addf(&left, "%*s", HELP_COLUMN - (int)left.len, "");
 	fprintf(arg, "%s%s%s\n", left.buf, row->help,
-		row->fate == FATE_REFUSED ? " (not supported)" : row->fate == FATE_IGNORED ? " (ignored)" : "");
+		row->fate == FATE_REFUSED   ? " (not supported)"
+		: row->fate == FATE_IGNORED ? " (ignored)"
+					    : "");
 }
 
 void opt_print_help(const struct opt_tool *tool, FILE *out)
@@ -124,9 +126,10 @@ static void print_row(const struct opt_row *row, void *arg)
 	char letter[2] = { row->key, 0 };
 
 	add_variables(&variables, p->tool, row->env);
-	fprintf(p->out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p->tool->name, row->name, letter, args[row->arg],
-		variables.buf, text_or_empty(row->metavar), opt_fate_name(row->fate), text_or_empty(row->sge),
-		text_or_empty(row->help), text_or_empty(row->note), row->hidden ? "hidden" : "");
+	fprintf(p->out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p->tool->name, row->name, letter,
+		args[row->arg], variables.buf, text_or_empty(row->metavar), opt_fate_name(row->fate),
+		text_or_empty(row->sge), text_or_empty(row->help), text_or_empty(row->note),
+		row->hidden ? "hidden" : "");
 }
 
 void opt_print_rows(const struct opt_tool *tool, FILE *out)

@@ -11,9 +11,9 @@
 
 struct pe {
 	char *name;
-	char *rule;    /* "4", "$fill_up" ...; NULL: not asked yet */
-	bool is_ours;  /* of the family */
-	bool control;  /* control_slaves TRUE: steps can be started on the other hosts */
+	char *rule;   /* "4", "$fill_up" ...; NULL: not asked yet */
+	bool is_ours; /* of the family */
+	bool control; /* control_slaves TRUE: steps can be started on the other hosts */
 };
 
 struct pe_list {
@@ -21,7 +21,10 @@ struct pe_list {
 	size_t n;
 };
 
-#define PE_LIST_INIT { NULL, 0 }
+#define PE_LIST_INIT                                                                                         \
+	{                                                                                                    \
+		NULL, 0                                                                                      \
+	}
 #define cleanup_pe_list cleanup(pe_list_release)
 void pe_list_release(struct pe_list *l);
 /* Adds a PE that is known by its name alone; the rule of one of the family is in the name. */

@@ -90,27 +90,30 @@ int place_widest(const char *queue, int timeout, uint32_t *slots, struct error *
 	return 0;
 }
 
-static int no_pe(const struct conf *conf, const struct geometry *g, bool has_par, const char *forced, struct error *err)
+static int no_pe(const struct conf *conf, const struct geometry *g, bool has_par, const char *forced,
+		 struct error *err)
 {
 	char need[128];
 
 	if (forced)
-		return error_set(err, ERR_ENGINE,
-				 "Batch job submission failed: parallel environment %s of the configuration doesn't exist or "
-				 "has another allocation_rule than %u; correct it, or run slurm-on-ocs install",
-				 forced, g->per_host);
+		return error_set(
+			err, ERR_ENGINE,
+			"Batch job submission failed: parallel environment %s of the configuration doesn't exist or "
+			"has another allocation_rule than %u; correct it, or run slurm-on-ocs install",
+			forced, g->per_host);
 	if (has_par)
 		snprintf(need, sizeof(need), "none with control_slaves TRUE");
 	else if (g->per_host)
-		snprintf(need, sizeof(need), "none named %.60s.%u or with allocation_rule %u", conf->pe_family,
-			 g->per_host, g->per_host);
+		snprintf(need, sizeof(need), "none named %.60s.%u or with allocation_rule %u",
+			 conf->pe_family, g->per_host, g->per_host);
 	else
 		snprintf(need, sizeof(need), "none named %.60s.fill or with allocation_rule $fill_up",
 			 conf->pe_family);
-	return error_set(err, ERR_ENGINE,
-			 "Batch job submission failed: no parallel environment for this geometry (%s); an administrator "
-			 "makes it with: slurm-on-ocs install",
-			 need);
+	return error_set(
+		err, ERR_ENGINE,
+		"Batch job submission failed: no parallel environment for this geometry (%s); an administrator "
+		"makes it with: slurm-on-ocs install",
+		need);
 }
 
 /* Geometry and PE from the PEs of l; 1 when none fits. */

@@ -16,7 +16,10 @@ struct place {
 	uint32_t widest; /* slots of the largest host; 0: not asked */
 };
 
-#define PLACE_INIT { 0 }
+#define PLACE_INIT                                                                                           \
+	{                                                                                                    \
+		0                                                                                            \
+	}
 #define cleanup_place cleanup(place_release)
 void place_release(struct place *p);
 

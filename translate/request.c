@@ -19,8 +19,8 @@ void request_init(struct request *r)
 
 void request_release(struct request *r)
 {
-	char *strings[] = { r->account,     r->chdir, r->clusters,  r->comment, r->distribution,
-			    r->export_spec, r->name,  r->partition, r->qos,     r->std_in,
+	char *strings[] = { r->account,     r->chdir,   r->clusters,  r->comment, r->distribution,
+			    r->export_spec, r->name,    r->partition, r->qos,     r->std_in,
 			    r->std_out,     r->std_err, r->wrap };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
@@ -47,16 +47,17 @@ int request_finish(struct request *r, char **warning, struct error *err)
 
 	*warning = NULL;
 	if (r->ntasks != REQUEST_UNSET && r->nodes.min != REQUEST_UNSET && r->nodes.min > r->ntasks) {
-		*warning = xasprintf("Warning: can't run %u processes on %u nodes, setting nnodes to %u", r->ntasks,
-				     r->nodes.min, r->ntasks);
+		*warning = xasprintf("Warning: can't run %u processes on %u nodes, setting nnodes to %u",
+				     r->ntasks, r->nodes.min, r->ntasks);
 		r->nodes.min = r->ntasks;
 		if (r->nodes.max > r->ntasks)
 			r->nodes.max = r->ntasks;
 	}
 	tasks = count_tasks(r);
 	if (tasks > INT32_MAX)
-		return error_set(err, ERR_VALUE,
-				 "Batch job submission failed: Requested node configuration is not available");
+		return error_set(
+			err, ERR_VALUE,
+			"Batch job submission failed: Requested node configuration is not available");
 	r->tasks = (uint32_t)tasks;
 	return 0;
 }

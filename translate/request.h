@@ -18,8 +18,8 @@
 struct array_request {
 	uint32_t *index; /* NULL: no array */
 	uint32_t count;
-	uint32_t step;   /* SLURM_ARRAY_TASK_STEP: as written in a:b:step, else 1 */
-	uint32_t limit;  /* %n; 0: none */
+	uint32_t step;  /* SLURM_ARRAY_TASK_STEP: as written in a:b:step, else 1 */
+	uint32_t limit; /* %n; 0: none */
 };
 
 struct node_range {
@@ -43,7 +43,7 @@ struct request {
 	int nice;    /* > 0: lower priority */
 	struct node_range nodes;
 	uint32_t ntasks, ntasks_per_node, cpus_per_task, mincpus; /* REQUEST_UNSET: not given */
-	int64_t time_limit; /* s; DURATION_INFINITE */
+	int64_t time_limit;                                       /* s; DURATION_INFINITE */
 	struct array_request array;
 	struct signal_request signal;
 

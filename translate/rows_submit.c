@@ -8,11 +8,15 @@
 #define FIELD(member) OPT_FIELD(struct request, member)
 
 /* What to do about whole families of options. */
-#define NO_MEMORY "this version can't ask the engine for memory; leave it out, or give the job a queue with the memory it needs"
+#define NO_MEMORY                                                                                            \
+	"this version can't ask the engine for memory; leave it out, or give the job a queue with the memory it needs"
 #define NO_GPUS "this version can't ask the engine for GPUs; leave it out, or submit with qsub -l"
-#define NO_HOSTS "this version can't choose hosts; leave it out, or choose a partition (queue) that has just these hosts"
+#define NO_HOSTS                                                                                             \
+	"this version can't choose hosts; leave it out, or choose a partition (queue) that has just these hosts"
 #define NO_CORES "the engine knows slots, not sockets, cores and threads; ask with --cpus-per-task"
 
+/* Several members a line, so that a row is seen at a glance. */
+/* clang-format off */
 static const struct opt_row rows[] = {
 	{ .name = "account", .key = 'A', .arg = required_argument, .env = "ACCOUNT", .metavar = "name",
 	  .help = "charge the job to this account", .sge = "-A name", .parse = opt_parse_string,
@@ -295,6 +299,7 @@ static const struct opt_row rows[] = {
 	{ .name = "wrap", .arg = required_argument, .early = true, .cli_only = true, .metavar = "command",
 	  .help = "a shell command instead of a script", .parse = opt_parse_string, FIELD(wrap) },
 };
+/* clang-format on */
 
 static const char *const prefixes[] = { "SBATCH_", NULL };
 

@@ -22,8 +22,8 @@ extern char **environ;
 
 struct script {
 	struct strbuf text;
-	char *path;              /* absolute; NULL: stdin or --wrap */
-	const char *given;       /* for messages */
+	char *path;        /* absolute; NULL: stdin or --wrap */
+	const char *given; /* for messages */
 	const char *default_name;
 };
 
@@ -80,8 +80,8 @@ static int read_script(struct script *s, const char *name, const char *cwd, stru
 	return 0;
 }
 
-static int load_script(struct script *s, const struct request *early, int nwords, char **words, const char *cwd,
-		       struct error *err)
+static int load_script(struct script *s, const struct request *early, int nwords, char **words,
+		       const char *cwd, struct error *err)
 {
 	if (early->wrap && nwords)
 		return error_set(err, ERR_VALUE, "Script arguments not permitted with --wrap option");
@@ -99,17 +99,20 @@ static int load_script(struct script *s, const struct request *early, int nwords
 
 /* --- options --- */
 
-static int refuse_foreign(const struct directives *d, const struct script *s, bool ignore_pbs, struct error *err)
+static int refuse_foreign(const struct directives *d, const struct script *s, bool ignore_pbs,
+			  struct error *err)
 {
 	if (d->hetjob_line)
-		return error_set(err, ERR_VALUE,
-				 "%s: line %u: heterogeneous jobs are not supported; ask for one size that fits all tasks",
-				 s->given, d->hetjob_line);
+		return error_set(
+			err, ERR_VALUE,
+			"%s: line %u: heterogeneous jobs are not supported; ask for one size that fits all tasks",
+			s->given, d->hetjob_line);
 	if (d->pbs_line && !ignore_pbs)
-		return error_set(err, ERR_VALUE,
-				 "%s: line %u: %s lines are not read; write #SBATCH lines, or give --ignore-pbs to pass "
-				 "over them",
-				 s->given, d->pbs_line, d->pbs_word);
+		return error_set(
+			err, ERR_VALUE,
+			"%s: line %u: %s lines are not read; write #SBATCH lines, or give --ignore-pbs to pass "
+			"over them",
+			s->given, d->pbs_line, d->pbs_word);
 	return 0;
 }
 
@@ -151,13 +154,15 @@ static char *show_command(const struct script *script, int nargs, char **args)
 /* What the cluster option may name. */
 static int check_cluster(const struct request *r, const struct conf *conf, struct error *err)
 {
-	if (!r->clusters || !*r->clusters || !strcmp(r->clusters, conf->cluster_name) || !strcmp(r->clusters, "all"))
+	if (!r->clusters || !*r->clusters || !strcmp(r->clusters, conf->cluster_name) ||
+	    !strcmp(r->clusters, "all"))
 		return 0;
-	return error_set(err, ERR_VALUE,
-			 "No cluster '%s' known by database.\n"
-			 "'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
-			 "clusters' to see available clusters.",
-			 r->clusters, r->clusters);
+	return error_set(
+		err, ERR_VALUE,
+		"No cluster '%s' known by database.\n"
+		"'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
+		"clusters' to see available clusters.",
+		r->clusters, r->clusters);
 }
 
 /* All sources, the later one wins: directives, environment, command line. */
@@ -220,7 +225,8 @@ static void job_environment(const struct request *r, struct env *out)
 	cleanup_env struct env exported = ENV_INIT;
 	struct error err = ERROR_INIT;
 
-	if ((r->get_user_env || !export_is_all(r->export_spec)) && login_environment(out, LOGIN_TIMEOUT, &err) < 0)
+	if ((r->get_user_env || !export_is_all(r->export_spec)) &&
+	    login_environment(out, LOGIN_TIMEOUT, &err) < 0)
 		log_error("Failed to load the login environment: %s; the job starts without it", err.text);
 	export_environment(r->export_spec, environ, &exported);
 	if (out->vars.n)

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SWEEP_INTERVAL (60 * 60)    /* s */
-#define SWEEP_AGE (24 * 60 * 60)    /* s without a change in the folder */
+#define SWEEP_INTERVAL (60 * 60) /* s */
+#define SWEEP_AGE (24 * 60 * 60) /* s without a change in the folder */
 /*
  * No fsync: close-to-open is what other hosts need, and sbatch's own death can't undo what it wrote. Seven waits for a
  * disk would be most of sbatch's time; a machine that loses its page cache loses at worst a job that waits there, which
@@ -37,9 +37,9 @@ struct attempt {
 	struct submission *s;
 	struct place place;
 	struct spool spool;
-	char *root;      /* of the spool folders */
-	char *options;   /* path of the file with options for qsub */
-	char *stub;      /* path */
+	char *root;    /* of the spool folders */
+	char *options; /* path of the file with options for qsub */
+	char *stub;    /* path */
 	char *work_dir;
 };
 
@@ -263,7 +263,8 @@ static int explain_refusal(struct attempt *a, const struct engine_answer *answer
 	struct error words = ERROR_INIT;
 
 	if (engine_is_down(answer))
-		return error_set(err, ERR_ENGINE, FAILED "Unable to contact slurm controller (connect failure)");
+		return error_set(err, ERR_ENGINE,
+				 FAILED "Unable to contact slurm controller (connect failure)");
 	if (says(answer, "no suitable queues")) {
 		if (!a->place.widest)
 			place_widest(a->place.queue, a->s->conf->engine_timeout, &a->place.widest, NULL);
@@ -273,8 +274,9 @@ static int explain_refusal(struct attempt *a, const struct engine_answer *answer
 	if (partitions && says(answer, "unknown queue")) {
 		cleanup_free char *name = partition_of(a->s->conf, partitions, words.text);
 
-		return error_set(err, ERR_ENGINE,
-				 "invalid partition specified: %s\n" FAILED "Invalid partition name specified", name);
+		return error_set(
+			err, ERR_ENGINE,
+			"invalid partition specified: %s\n" FAILED "Invalid partition name specified", name);
 	}
 	return error_set(err, ERR_ENGINE, FAILED "%s", words.text);
 }

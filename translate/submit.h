@@ -19,8 +19,8 @@ struct submission {
 	const char *command; /* its path and arguments, to be shown; NULL: from stdin or --wrap */
 	const char *name;    /* of the job: --job-name, or the default */
 	const char *cwd;
-	struct argvec args;  /* of the script */
-	struct env env;      /* what the job starts from */
+	struct argvec args; /* of the script */
+	struct env env;     /* what the job starts from */
 };
 
 /* Job id, or -1 with what Slurm would print. Nothing is left behind then. */

@@ -42,8 +42,8 @@ int parse_nodes(const struct opt_context *ctx, struct error *err)
 	struct node_range found = { 1, 0 };
 	const char *p = ctx->value;
 
-	if ((*p != '-' && take_count(&p, &found.min) < 0) || (*p == '-' && p++ && take_count(&p, &found.max) < 0) ||
-	    *p)
+	if ((*p != '-' && take_count(&p, &found.min) < 0) ||
+	    (*p == '-' && p++ && take_count(&p, &found.max) < 0) || *p)
 		return error_set(err, ERR_USAGE, "\"%s\" is not a valid node count", ctx->value);
 	if (!strchr(ctx->value, '-'))
 		found.max = found.min;
@@ -107,11 +107,13 @@ int parse_distribution(const struct opt_context *ctx, struct error *err)
 
 	if (!strncasecmp(p, "plane", 5)) {
 		if (p[5] != '=' || strtol(p + 6, NULL, 10) <= 0)
-			return error_set(err, ERR_USAGE,
-					 "Invalid plane size or size not specified\nInvalid --distribution specification");
+			return error_set(
+				err, ERR_USAGE,
+				"Invalid plane size or size not specified\nInvalid --distribution specification");
 	} else if (n == 9 && !strncasecmp(p, "arbitrary", 9)) {
-		return error_set(err, ERR_VALUE,
-				 "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
+		return error_set(
+			err, ERR_VALUE,
+			"With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
 	} else if (!is_one_of(p, n, first)) {
 		return invalid(ctx, err);
 	}
@@ -132,9 +134,10 @@ static uint32_t signal_by_name(const char *name, size_t n)
 		const char *name;
 		int number;
 	} signals[] = {
-		{ "HUP", SIGHUP },   { "INT", SIGINT },	  { "QUIT", SIGQUIT }, { "ABRT", SIGABRT }, { "KILL", SIGKILL },
-		{ "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "URG", SIGURG },
-		{ "CONT", SIGCONT }, { "STOP", SIGSTOP }, { "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU },
+		{ "HUP", SIGHUP },   { "INT", SIGINT },   { "QUIT", SIGQUIT }, { "ABRT", SIGABRT },
+		{ "KILL", SIGKILL }, { "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "USR1", SIGUSR1 },
+		{ "USR2", SIGUSR2 }, { "URG", SIGURG },   { "CONT", SIGCONT }, { "STOP", SIGSTOP },
+		{ "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU },
 	};
 
 	if (n > 3 && !strncasecmp(name, "SIG", 3)) {
@@ -235,7 +238,8 @@ int check_exclusive(const struct opt_context *ctx, struct error *err)
 
 int check_hint(const struct opt_context *ctx, struct error *err)
 {
-	static const char *const values[] = { "compute_bound", "memory_bound", "multithread", "nomultithread", NULL };
+	static const char *const values[] = { "compute_bound", "memory_bound", "multithread", "nomultithread",
+					      NULL };
 
 	if (is_one_of(ctx->value, strlen(ctx->value), values))
 		return 0;
@@ -245,17 +249,19 @@ int check_hint(const struct opt_context *ctx, struct error *err)
 /* rate[-rate[:governor]] or a governor; a rate is a number of kHz or a name. */
 int check_cpu_freq(const struct opt_context *ctx, struct error *err)
 {
-	static const char *const names[] = { "low",	    "medium",	   "high",     "highm1",   "conservative",
-					     "ondemand",    "performance", "powersave", "userspace", "schedutil", NULL };
+	static const char *const names[] = { "low",          "medium",    "high",        "highm1",
+					     "conservative", "ondemand",  "performance", "powersave",
+					     "userspace",    "schedutil", NULL };
 	const char *p = ctx->value;
 	size_t n;
 
 	do {
 		n = strcspn(p, "-:");
 		if (!n || (strspn(p, "0123456789") != n && !is_one_of(p, n, names)))
-			return error_set(err, ERR_USAGE,
-					 "unrecognized --cpu-freq argument \"%s\"\nInvalid --cpu-freq argument",
-					 ctx->value);
+			return error_set(
+				err, ERR_USAGE,
+				"unrecognized --cpu-freq argument \"%s\"\nInvalid --cpu-freq argument",
+				ctx->value);
 		p += n;
 	} while (*p++);
 	return 0;

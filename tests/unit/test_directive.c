@@ -86,7 +86,9 @@ Test(directive, is_it_a_script)
 		{ " #!/bin/sh\n", 11, NO_SCRIPT },
 		{ "#", 1, NO_SCRIPT },
 		{ "\xef\xbb\xbf#!/bin/sh\n", 13, NO_SCRIPT },
-		{ "\x7f" "ELF\0\0", 6, NO_SCRIPT },
+		{ "\x7f"
+		  "ELF\0\0",
+		  6, NO_SCRIPT },
 		{ "#!/bin/sh\necho \0x\n", 18, "The Slurm controller does not allow scripts that\n" },
 		{ "#!/bin/sh\r\ntrue\n", 16, "Batch script contains DOS line breaks (\\r\\n)\n" },
 		{ "#!/bin/sh\ntrue\r\n", 16, "Batch script contains DOS line breaks (\\r\\n)\n" },
@@ -107,7 +109,8 @@ Test(directive, is_it_a_script)
 Test(directive, the_last_line_may_end_anywhere)
 {
 	/* no byte behind n is looked at: the text isn't NUL terminated */
-	static const char text[] = { '#', '!', 'x', '\n', '#', 'S', 'B', 'A', 'T', 'C', 'H', ' ', '-', 'n', '3', '9' };
+	static const char text[] = { '#', '!', 'x', '\n', '#', 'S', 'B', 'A',
+				     'T', 'C', 'H', ' ',  '-', 'n', '3', '9' };
 	cleanup_directives struct directives d = DIRECTIVES_INIT;
 	struct error err = ERROR_INIT;
 

@@ -43,7 +43,10 @@ static void expect_words(const struct qsub_input *in, const char *want)
 Test(emit_qsub, serial)
 {
 	struct geometry g = { 1, 1, 1, 1, 1 };
-	struct qsub_input in = { .request = &request, .geometry = &g, .name = "a b/c", .options = "/s/options",
+	struct qsub_input in = { .request = &request,
+				 .geometry = &g,
+				 .name = "a b/c",
+				 .options = "/s/options",
 				 .script = "/s/stub" };
 
 	expect_words(&in, COMMON "a_b_c /s/stub");
@@ -52,15 +55,22 @@ Test(emit_qsub, serial)
 Test(emit_qsub, everything)
 {
 	struct geometry g = { 2, 3, 3, 6, 6 };
-	struct qsub_input in = { .request = &request, .geometry = &g, .name = "x", .options = "/s/options",
-				 .script = "/s/stub", .queue = "all.q,b.q", .pe = "p.2", .h_rt = 360 };
+	struct qsub_input in = { .request = &request,
+				 .geometry = &g,
+				 .name = "x",
+				 .options = "/s/options",
+				 .script = "/s/stub",
+				 .queue = "all.q,b.q",
+				 .pe = "p.2",
+				 .h_rt = 360 };
 
 	request.hold = true;
 	request.requeue = 0;
 	request.nice = 5000;
 	request.account = xstrdup("me");
 	cr_assert_eq(array_parse(&request.array, "0-6:2%2", NULL), 0);
-	expect_words(&in, COMMON "x -q all.q,b.q -h -l h_rt=360 -r n -A me -p -1023 -t 1-4 -tc 2 -pe p.2 6 /s/stub");
+	expect_words(&in, COMMON
+		     "x -q all.q,b.q -h -l h_rt=360 -r n -A me -p -1023 -t 1-4 -tc 2 -pe p.2 6 /s/stub");
 	request.requeue = 1;
 	request.nice = -3;
 	request.hold = false;
@@ -74,8 +84,12 @@ Test(emit_qsub, everything)
 Test(emit_qsub, ranges)
 {
 	struct geometry by_two = { 2, 2, 4, 4, 8 }, by_one = { 1, 2, 4, 2, 4 };
-	struct qsub_input in = { .request = &request, .geometry = &by_two, .name = "x", .options = "/s/options",
-				 .script = "/s/stub", .pe = "p" };
+	struct qsub_input in = { .request = &request,
+				 .geometry = &by_two,
+				 .name = "x",
+				 .options = "/s/options",
+				 .script = "/s/stub",
+				 .pe = "p" };
 
 	expect_words(&in, COMMON "x -pe p 8,6,4 /s/stub");
 	in.par = "2";
@@ -98,9 +112,16 @@ Test(emit_qsub, names)
 	static const struct {
 		const char *name, *engine;
 	} cases[] = {
-		{ "train", "train" },	  { "a.b-c_d+e=f", "a.b-c_d+e=f" }, { "1st", "J1st" }, { "-x", "J-x" },
-		{ "", "J" },		  { "a/b:c@d*e?f\\g", "a_b_c_d_e_f_g" }, { "a b\n", "a_b_" },
-		{ "j\xc3\xb6" "b", "j__b" },
+		{ "train", "train" },
+		{ "a.b-c_d+e=f", "a.b-c_d+e=f" },
+		{ "1st", "J1st" },
+		{ "-x", "J-x" },
+		{ "", "J" },
+		{ "a/b:c@d*e?f\\g", "a_b_c_d_e_f_g" },
+		{ "a b\n", "a_b_" },
+		{ "j\xc3\xb6"
+		  "b",
+		  "j__b" },
 	};
 	char longest[400];
 
@@ -133,8 +154,13 @@ Test(emit_qsub, base64url)
 		size_t n;
 		const char *text;
 	} cases[] = {
-		{ "", 0, "" },	      { "f", 1, "Zg" },		  { "fo", 2, "Zm8" },	 { "foo", 3, "Zm9v" },
-		{ "foob", 4, "Zm9vYg" }, { "\xff\xfe\xfb", 3, "__77" }, { "\xfb\xef\xbe", 3, "----" },
+		{ "", 0, "" },
+		{ "f", 1, "Zg" },
+		{ "fo", 2, "Zm8" },
+		{ "foo", 3, "Zm9v" },
+		{ "foob", 4, "Zm9vYg" },
+		{ "\xff\xfe\xfb", 3, "__77" },
+		{ "\xfb\xef\xbe", 3, "----" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -172,7 +198,8 @@ Test(emit_qsub, context)
 	request.time_limit = 600;
 	request.comment = xstrdup("say \"x\" \xff");
 	text = emit_context(&request, "my, job", "the-uuid");
-	cr_expect_eq(strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), strlen(text));
+	cr_expect_eq(strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+		     strlen(text));
 	o = decode(text);
 	cr_assert_not_null(o);
 	cr_expect_str_eq(json_string_value(json_object_get(o, "name")), "my, job");
@@ -199,23 +226,19 @@ static void add_pe(struct pe_list *l, const char *name, const char *rule, bool c
 
 Test(emit_qsub, pe_choice)
 {
-	static const struct geometry two = { 2, 3, 3, 6, 6 }, fill = { 0, 1, 9, 9, 9 }, one_host = { 5, 1, 1, 5, 5 };
+	static const struct geometry two = { 2, 3, 3, 6, 6 }, fill = { 0, 1, 9, 9, 9 },
+				     one_host = { 5, 1, 1, 5, 5 };
 	static const struct {
 		const struct geometry *g;
 		const char *forced;
 		bool par;
 		const char *name, *argument;
 	} cases[] = {
-		{ &two, NULL, false, "soo.2", "" },
-		{ &fill, NULL, false, "soo.fill", "" },
-		{ &one_host, NULL, false, "smp", "" },
-		{ &two, NULL, true, "soo.2", "2" },
-		{ &fill, NULL, true, "soo.2", "$fill_up" },
-		{ &two, "mpi2", false, "mpi2", "" },
-		{ &two, "make", true, "make", "2" },
-		{ &two, "make", false, NULL, "" },
-		{ &two, "loose", true, NULL, "" },
-		{ &two, "unknown", true, NULL, "" },
+		{ &two, NULL, false, "soo.2", "" },         { &fill, NULL, false, "soo.fill", "" },
+		{ &one_host, NULL, false, "smp", "" },      { &two, NULL, true, "soo.2", "2" },
+		{ &fill, NULL, true, "soo.2", "$fill_up" }, { &two, "mpi2", false, "mpi2", "" },
+		{ &two, "make", true, "make", "2" },        { &two, "make", false, NULL, "" },
+		{ &two, "loose", true, NULL, "" },          { &two, "unknown", true, NULL, "" },
 	};
 	cleanup_pe_list struct pe_list l = PE_LIST_INIT;
 
@@ -252,12 +275,13 @@ Test(emit_qsub, pe_choice)
 
 Test(emit_qsub, the_widest_host)
 {
-	cr_expect_eq(place_widest_parse("queuename qtype resv/used/tot. load_avg arch states\n"
-					"-----\n"
-					"all.q@c1                       BIP   0/3/4          4.30     lx-amd64      \n"
-					"    5 0.5 x alice r 11/29/2026 15:30:32     1 16/16\n"
-					"big.q@c2.site.org              BP    0/0/64         -NA-     lx-amd64      au\n"
-					"old@c3                         BIP   1/8            0.01     lx-amd64\n"),
+	cr_expect_eq(place_widest_parse(
+			     "queuename qtype resv/used/tot. load_avg arch states\n"
+			     "-----\n"
+			     "all.q@c1                       BIP   0/3/4          4.30     lx-amd64      \n"
+			     "    5 0.5 x alice r 11/29/2026 15:30:32     1 16/16\n"
+			     "big.q@c2.site.org              BP    0/0/64         -NA-     lx-amd64      au\n"
+			     "old@c3                         BIP   1/8            0.01     lx-amd64\n"),
 		     64);
 	cr_expect_eq(place_widest_parse(""), 0);
 	cr_expect_eq(place_widest_parse("error: can't reach qmaster@head 1/2/3\n"), 0);
@@ -267,7 +291,8 @@ Test(emit_qsub, the_widest_host)
 
 static void expect_export(const char *spec, const char *want)
 {
-	char *envp[] = { (char *)"A=1", (char *)"B=x y", (char *)"SLURM_FOO=z", (char *)"SOO_JOB_DIR=/j", NULL };
+	char *envp[] = { (char *)"A=1", (char *)"B=x y", (char *)"SLURM_FOO=z", (char *)"SOO_JOB_DIR=/j",
+			 NULL };
 	cleanup_env struct env out = ENV_INIT;
 	cleanup_strbuf struct strbuf got = STRBUF_INIT;
 
@@ -295,8 +320,13 @@ Test(emit_qsub, exported_environment)
 
 Test(emit_qsub, an_enclosing_jobs_variables_stay_behind)
 {
-	char *in_job[] = { (char *)"JOB_ID=3", (char *)"SGE_TASK_ID=undefined", (char *)"PE_HOSTFILE=/x",
-			   (char *)"TMPDIR=/tmp/3", (char *)"SLURM_JOB_ID=3", (char *)"A=1", NULL };
+	char *in_job[] = { (char *)"JOB_ID=3",
+			   (char *)"SGE_TASK_ID=undefined",
+			   (char *)"PE_HOSTFILE=/x",
+			   (char *)"TMPDIR=/tmp/3",
+			   (char *)"SLURM_JOB_ID=3",
+			   (char *)"A=1",
+			   NULL };
 	char *outside[] = { (char *)"JOB_ID=mine", (char *)"TMPDIR=/scratch", NULL };
 	cleanup_env struct env a = ENV_INIT, b = ENV_INIT;
 
@@ -323,7 +353,8 @@ Test(emit_qsub, paths_in_the_stub_are_quoted)
 Test(emit_qsub, login_environment)
 {
 #define HEAD "Welcome!\n\0slurm-on-ocs login environment\0"
-	static const char good[] = HEAD "A=1\0PWD=/\0B=x\ny\0_=/usr/bin/env", none[] = "This account is not available.\n";
+	static const char good[] = HEAD "A=1\0PWD=/\0B=x\ny\0_=/usr/bin/env",
+			  none[] = "This account is not available.\n";
 	cleanup_env struct env env = ENV_INIT, empty = ENV_INIT;
 	struct error err = ERROR_INIT;
 

@@ -49,8 +49,22 @@ static void fill(struct jobspec *j)
 	j->array_count = 3;
 	j->array_step = 2;
 	j->requeue = true;
-	j->launch = (struct launch_settings){ 61000, 61439, 1, 2, 3, 4, 5, 6, 7, 8, 9, true, xstrdup("eth0"), xstrdup("a:b"),
-					      xstrdup("/acct"), xstrdup("cl") };
+	j->launch = (struct launch_settings){ 61000,
+					      61439,
+					      1,
+					      2,
+					      3,
+					      4,
+					      5,
+					      6,
+					      7,
+					      8,
+					      9,
+					      true,
+					      xstrdup("eth0"),
+					      xstrdup("a:b"),
+					      xstrdup("/acct"),
+					      xstrdup("cl") };
 }
 
 Test(jobspec, comes_back_equal)

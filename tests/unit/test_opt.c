@@ -20,26 +20,70 @@ struct target {
 #define FIELD(member) OPT_FIELD(struct target, member)
 
 static const struct opt_row rows[] = {
-	{ .name = "count", .key = 'c', .arg = required_argument, .env = "COUNT =OTHER_COUNT", .metavar = "n",
-	  .help = "x", .parse = opt_parse_positive, FIELD(count) },
+	{ .name = "count",
+	  .key = 'c',
+	  .arg = required_argument,
+	  .env = "COUNT =OTHER_COUNT",
+	  .metavar = "n",
+	  .help = "x",
+	  .parse = opt_parse_positive,
+	  FIELD(count) },
 	{ .name = "flag", .key = 'f', .env = "FLAG", .help = "x", .parse = opt_parse_flag, FIELD(flag) },
-	{ .name = "gone", .key = 'g', .arg = required_argument, .fate = FATE_REFUSED, .env = "GONE", .metavar = "n",
-	  .help = "x", .note = "can't be done", .parse = opt_parse_positive, FIELD(least) },
-	{ .name = "help", .key = 'h', .early = true, .cli_only = true, .help = "x", .parse = opt_parse_help },
-	{ .name = "least", .arg = required_argument, .metavar = "n", .help = "x", .parse = opt_parse_unsigned,
+	{ .name = "gone",
+	  .key = 'g',
+	  .arg = required_argument,
+	  .fate = FATE_REFUSED,
+	  .env = "GONE",
+	  .metavar = "n",
+	  .help = "x",
+	  .note = "can't be done",
+	  .parse = opt_parse_positive,
 	  FIELD(least) },
-	{ .name = "maybe", .key = 'm', .arg = optional_argument, .env = "MAYBE", .metavar = "x", .help = "x",
-	  .parse = opt_parse_string, FIELD(maybe) },
+	{ .name = "help", .key = 'h', .early = true, .cli_only = true, .help = "x", .parse = opt_parse_help },
+	{ .name = "least",
+	  .arg = required_argument,
+	  .metavar = "n",
+	  .help = "x",
+	  .parse = opt_parse_unsigned,
+	  FIELD(least) },
+	{ .name = "maybe",
+	  .key = 'm',
+	  .arg = optional_argument,
+	  .env = "MAYBE",
+	  .metavar = "x",
+	  .help = "x",
+	  .parse = opt_parse_string,
+	  FIELD(maybe) },
 	{ .name = "no-choice", .help = "x", .parse = opt_parse_number_row, FIELD(choice), .number = 7 },
 	{ .name = "other", .tools = TOOL_SRUN, .help = "x", .parse = opt_parse_flag, FIELD(flag) },
-	{ .name = "quiet", .key = 'q', .early = true, .cli_only = true, .help = "x", .parse = opt_parse_flag,
+	{ .name = "quiet",
+	  .key = 'q',
+	  .early = true,
+	  .cli_only = true,
+	  .help = "x",
+	  .parse = opt_parse_flag,
 	  FIELD(flag) },
 	{ .name = "skipped", .fate = FATE_IGNORED, .env = "SKIPPED", .help = "x", .note = "it is nothing" },
-	{ .name = "text", .key = 't', .arg = required_argument, .env = "TEXT", .metavar = "x", .help = "x",
-	  .parse = opt_parse_string, FIELD(text) },
-	{ .name = "time", .arg = required_argument, .metavar = "x", .help = "x", .parse = opt_parse_duration,
+	{ .name = "text",
+	  .key = 't',
+	  .arg = required_argument,
+	  .env = "TEXT",
+	  .metavar = "x",
+	  .help = "x",
+	  .parse = opt_parse_string,
+	  FIELD(text) },
+	{ .name = "time",
+	  .arg = required_argument,
+	  .metavar = "x",
+	  .help = "x",
+	  .parse = opt_parse_duration,
 	  FIELD(time) },
-	{ .name = "verbose", .key = 'v', .env = "DEBUG", .help = "x", .parse = opt_parse_counter, FIELD(verbose) },
+	{ .name = "verbose",
+	  .key = 'v',
+	  .env = "DEBUG",
+	  .help = "x",
+	  .parse = opt_parse_counter,
+	  FIELD(verbose) },
 };
 
 static const char *const prefixes[] = { "TOOL_", "TL_", NULL };
@@ -116,20 +160,13 @@ Test(opt, spellings)
 		bool flag;
 		int first;
 	} cases[] = {
-		{ { "-c", "3", "x" }, 3, NULL, false, 3 },
-		{ { "-c3", "x" }, 3, NULL, false, 2 },
-		{ { "--count", "3", "x" }, 3, NULL, false, 3 },
-		{ { "--count=3", "x" }, 3, NULL, false, 2 },
-		{ { "--cou=3", "x" }, 3, NULL, false, 2 },
-		{ { "-fc3", "x" }, 3, NULL, true, 2 },
-		{ { "-c1", "-c2", "x" }, 2, NULL, false, 3 },
-		{ { "-t=a", "x" }, 0, "=a", false, 2 },
-		{ { "-t", "-c", "x" }, 0, "-c", false, 3 },
-		{ { "--te", "", "x" }, 0, "", false, 3 },
-		{ { "x", "-c3" }, 0, NULL, false, 1 },
-		{ { "-f", "--", "-c3" }, 0, NULL, true, 3 },
-		{ { "-f", "-", "-c3" }, 0, NULL, true, 2 },
-		{ { "-f" }, 0, NULL, true, 2 },
+		{ { "-c", "3", "x" }, 3, NULL, false, 3 },      { { "-c3", "x" }, 3, NULL, false, 2 },
+		{ { "--count", "3", "x" }, 3, NULL, false, 3 }, { { "--count=3", "x" }, 3, NULL, false, 2 },
+		{ { "--cou=3", "x" }, 3, NULL, false, 2 },      { { "-fc3", "x" }, 3, NULL, true, 2 },
+		{ { "-c1", "-c2", "x" }, 2, NULL, false, 3 },   { { "-t=a", "x" }, 0, "=a", false, 2 },
+		{ { "-t", "-c", "x" }, 0, "-c", false, 3 },     { { "--te", "", "x" }, 0, "", false, 3 },
+		{ { "x", "-c3" }, 0, NULL, false, 1 },          { { "-f", "--", "-c3" }, 0, NULL, true, 3 },
+		{ { "-f", "-", "-c3" }, 0, NULL, true, 2 },     { { "-f" }, 0, NULL, true, 2 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -158,7 +195,7 @@ Test(opt, usage_errors_are_getopts)
 		{ { "-c" }, "tool: option requires an argument -- 'c'\n" },
 		{ { "--count" }, "tool: option '--count' requires an argument\n" },
 		{ { "--flag=1" }, "tool: option '--flag' doesn't allow an argument\n" },
-		{ { "--t" , "x"}, "tool: option '--t' is ambiguous; possibilities: '--text' '--time'\n" },
+		{ { "--t", "x" }, "tool: option '--t' is ambiguous; possibilities: '--text' '--time'\n" },
 		{ { "--other" }, "tool: unrecognized option '--other'\n" },
 	};
 
@@ -248,8 +285,10 @@ Test(opt, the_early_pass_does_early_rows_alone)
 
 Test(opt, environment)
 {
-	char *envp[] = { (char *)"TOOL_COUNT=4",  (char *)"TL_TEXT=a=b",   (char *)"TOOL_FLAG=", (char *)"TOOL_MAYBE=",
-			 (char *)"OTHER_COUNT=6", (char *)"TOOL_COUNTER=9", (char *)"TOOL_DEBUG=2", NULL };
+	char *envp[] = { (char *)"TOOL_COUNT=4",  (char *)"TL_TEXT=a=b",
+			 (char *)"TOOL_FLAG=",    (char *)"TOOL_MAYBE=",
+			 (char *)"OTHER_COUNT=6", (char *)"TOOL_COUNTER=9",
+			 (char *)"TOOL_DEBUG=2",  NULL };
 	enum opt_origin origin;
 
 	cr_assert_eq(opt_parse_env(&run, envp, &err), 0, "%s", err.text);
@@ -275,7 +314,8 @@ Test(opt, environment_errors_name_the_variable)
 
 Test(opt, directives)
 {
-	char *argv[] = { (char *)"tool", (char *)"-c3", (char *)"--help", (char *)"-q", (char *)"--text", (char *)"a b" };
+	char *argv[] = { (char *)"tool", (char *)"-c3",    (char *)"--help",
+			 (char *)"-q",   (char *)"--text", (char *)"a b" };
 	char *bad[] = { (char *)"tool", (char *)"-c3", (char *)"word", (char *)"-c4" };
 	const char *extra;
 
@@ -331,10 +371,14 @@ Test(opt, rows_as_a_table)
 
 	opt_print_rows(&tool, out);
 	fclose(out);
-	cr_expect_not_null(strstr(text, "tool\tcount\tc\trequired\tTOOL_COUNT TL_COUNT OTHER_COUNT\tn\tMAPPED\t\tx\t\t\n"),
-			   "%s", text);
-	cr_expect_not_null(strstr(text, "tool\tgone\tg\trequired\tTOOL_GONE TL_GONE\tn\tREFUSED\t\tx\tcan't be done\t\n"),
-			   "%s", text);
+	cr_expect_not_null(
+		strstr(text,
+		       "tool\tcount\tc\trequired\tTOOL_COUNT TL_COUNT OTHER_COUNT\tn\tMAPPED\t\tx\t\t\n"),
+		"%s", text);
+	cr_expect_not_null(
+		strstr(text,
+		       "tool\tgone\tg\trequired\tTOOL_GONE TL_GONE\tn\tREFUSED\t\tx\tcan't be done\t\n"),
+		"%s", text);
 	free(text);
 }
 

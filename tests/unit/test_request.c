@@ -35,18 +35,41 @@ Test(request, array)
 		const char *text, *indexes; /* NULL: invalid */
 		uint32_t step;
 	} cases[] = {
-		{ "0", "0", 1 },	 { "0-9", "0-9", 1 },	      { "1-10:3", "1,4,7,10", 3 },
-		{ "5-5", "5", 1 },	 { "1-3%2", "1-3%2", 1 },     { "1-3%0", "1-3", 1 },
-		{ "1-3%-1", "1-3", 1 },	 { "1%1-3", "1%1", 1 },	      { "%2", "0%2", 1 },
-		{ "1,5,9", "1,5,9", 1 }, { "1,,2", "1-2", 1 },	      { "1, 2", "1-2", 1 },
-		{ "[1-3]", "1-3", 1 },	 { "[1-3", "1-3", 1 },	      { "01", "1", 1 },
-		{ "1-3:5", "1", 5 },	 { "1-9:2,3", "1,3,5,7,9", 1 }, { "3,1", "1,3", 1 },
-		{ "75000", "75000", 1 }, { "75001", NULL, 0 },	      { "3-1", NULL, 0 },
-		{ "-1", NULL, 0 },	 { "1-", NULL, 0 },	      { "1-3:", NULL, 0 },
-		{ "1-3:0", NULL, 0 },	 { "1 - 3", NULL, 0 },	      { "1-3 ", NULL, 0 },
-		{ "x", NULL, 0 },	 { "1.5", NULL, 0 },	      { "0x1", NULL, 0 },
-		{ "1;2", NULL, 0 },	 { "*", NULL, 0 },	      { "99999999999999999999", NULL, 0 },
-		{ "1-3]x", NULL, 0 },	 { ",", NULL, 0 },
+		{ "0", "0", 1 },
+		{ "0-9", "0-9", 1 },
+		{ "1-10:3", "1,4,7,10", 3 },
+		{ "5-5", "5", 1 },
+		{ "1-3%2", "1-3%2", 1 },
+		{ "1-3%0", "1-3", 1 },
+		{ "1-3%-1", "1-3", 1 },
+		{ "1%1-3", "1%1", 1 },
+		{ "%2", "0%2", 1 },
+		{ "1,5,9", "1,5,9", 1 },
+		{ "1,,2", "1-2", 1 },
+		{ "1, 2", "1-2", 1 },
+		{ "[1-3]", "1-3", 1 },
+		{ "[1-3", "1-3", 1 },
+		{ "01", "1", 1 },
+		{ "1-3:5", "1", 5 },
+		{ "1-9:2,3", "1,3,5,7,9", 1 },
+		{ "3,1", "1,3", 1 },
+		{ "75000", "75000", 1 },
+		{ "75001", NULL, 0 },
+		{ "3-1", NULL, 0 },
+		{ "-1", NULL, 0 },
+		{ "1-", NULL, 0 },
+		{ "1-3:", NULL, 0 },
+		{ "1-3:0", NULL, 0 },
+		{ "1 - 3", NULL, 0 },
+		{ "1-3 ", NULL, 0 },
+		{ "x", NULL, 0 },
+		{ "1.5", NULL, 0 },
+		{ "0x1", NULL, 0 },
+		{ "1;2", NULL, 0 },
+		{ "*", NULL, 0 },
+		{ "99999999999999999999", NULL, 0 },
+		{ "1-3]x", NULL, 0 },
+		{ ",", NULL, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -57,7 +80,8 @@ Test(request, array)
 
 		cr_expect_eq(rc, cases[i].indexes ? 0 : -1, "\"%s\"", cases[i].text);
 		if (rc < 0) {
-			cr_expect_str_eq(err.text, "Batch job submission failed: Invalid job array specification");
+			cr_expect_str_eq(err.text,
+					 "Batch job submission failed: Invalid job array specification");
 			continue;
 		}
 		cr_expect_str_eq(shown, cases[i].indexes, "\"%s\": %s", cases[i].text, shown);
@@ -103,7 +127,8 @@ Test(request, nodes)
 		struct error err;
 
 		request_init(&r);
-		cr_expect_str_eq(read_words(&r, words, &err), cases[i].refusal, "\"%s\": %s", cases[i].text, err.text);
+		cr_expect_str_eq(read_words(&r, words, &err), cases[i].refusal, "\"%s\": %s", cases[i].text,
+				 err.text);
 		if (!*cases[i].refusal)
 			cr_expect(r.nodes.min == cases[i].min && r.nodes.max == cases[i].max, "\"%s\": %u-%u",
 				  cases[i].text, r.nodes.min, r.nodes.max);
@@ -127,7 +152,8 @@ Test(request, distribution)
 		{ "block:bogus", "Invalid --distribution specification" },
 		{ "block,bogus", "Invalid --distribution specification" },
 		{ "plane", "Invalid plane size or size not specified\nInvalid --distribution specification" },
-		{ "plane=0", "Invalid plane size or size not specified\nInvalid --distribution specification" },
+		{ "plane=0",
+		  "Invalid plane size or size not specified\nInvalid --distribution specification" },
 		{ "arbitrary",
 		  "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option" },
 	};
@@ -138,7 +164,8 @@ Test(request, distribution)
 		struct error err;
 
 		request_init(&r);
-		cr_expect_str_eq(read_words(&r, words, &err), cases[i].refusal, "\"%s\": %s", cases[i].text, err.text);
+		cr_expect_str_eq(read_words(&r, words, &err), cases[i].refusal, "\"%s\": %s", cases[i].text,
+				 err.text);
 	}
 }
 
@@ -149,13 +176,13 @@ Test(request, signal)
 		uint32_t number, before; /* number 0: invalid */
 		bool batch;
 	} cases[] = {
-		{ "USR1", 10, 60, false },   { "SIGUSR1", 10, 60, false },  { "usr2@30", 12, 30, false },
-		{ "10", 10, 60, false },     { "99@1", 99, 1, false },	    { "USR1@", 10, 60, false },
+		{ "USR1", 10, 60, false },     { "SIGUSR1", 10, 60, false }, { "usr2@30", 12, 30, false },
+		{ "10", 10, 60, false },       { "99@1", 99, 1, false },     { "USR1@", 10, 60, false },
 		{ "B:USR1@60", 10, 60, true }, { "R:USR1@0", 10, 0, false }, { "BR:TERM", 15, 60, true },
-		{ "RB:KILL@5", 9, 5, true }, { "", 0, 0, false },	    { "@60", 0, 0, false },
-		{ "0", 0, 0, false },	     { "x", 0, 0, false },	    { "B", 0, 0, false },
-		{ "X:USR1@60", 0, 0, false }, { "USR1@-1", 0, 0, false },   { "USR1@65536", 0, 0, false },
-		{ "USR1@1:00", 0, 0, false }, { "RTMIN", 0, 0, false },	    { ":USR1", 0, 0, false },
+		{ "RB:KILL@5", 9, 5, true },   { "", 0, 0, false },          { "@60", 0, 0, false },
+		{ "0", 0, 0, false },          { "x", 0, 0, false },         { "B", 0, 0, false },
+		{ "X:USR1@60", 0, 0, false },  { "USR1@-1", 0, 0, false },   { "USR1@65536", 0, 0, false },
+		{ "USR1@1:00", 0, 0, false },  { "RTMIN", 0, 0, false },     { ":USR1", 0, 0, false },
 		{ "SIG", 0, 0, false },
 	};
 
@@ -166,7 +193,8 @@ Test(request, signal)
 
 		request_init(&r);
 		cr_expect_str_eq(read_words(&r, words, &err),
-				 cases[i].number ? "" : "Invalid --signal specification", "\"%s\"", cases[i].text);
+				 cases[i].number ? "" : "Invalid --signal specification", "\"%s\"",
+				 cases[i].text);
 		cr_expect_eq(r.signal.number, cases[i].number, "\"%s\": %u", cases[i].text, r.signal.number);
 		if (!cases[i].number)
 			continue;
@@ -188,8 +216,16 @@ Test(request, tasks_and_nodes_agree)
 		{ { "-N2", "-n5" }, 5, 2, 2, NULL },
 		{ { "-N2", "--ntasks-per-node=3" }, 6, 2, 2, NULL },
 		{ { "--ntasks-per-node=9" }, 9, REQUEST_UNSET, REQUEST_UNSET, NULL },
-		{ { "-N4", "-n3" }, 3, 3, 3, "Warning: can't run 3 processes on 4 nodes, setting nnodes to 3" },
-		{ { "-N2-9", "-n1" }, 1, 1, 1, "Warning: can't run 1 processes on 2 nodes, setting nnodes to 1" },
+		{ { "-N4", "-n3" },
+		  3,
+		  3,
+		  3,
+		  "Warning: can't run 3 processes on 4 nodes, setting nnodes to 3" },
+		{ { "-N2-9", "-n1" },
+		  1,
+		  1,
+		  1,
+		  "Warning: can't run 1 processes on 2 nodes, setting nnodes to 1" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -202,8 +238,8 @@ Test(request, tasks_and_nodes_agree)
 		cr_expect_eq(request_finish(&r, &warning, &err), 0, "row %zu", i);
 		cr_expect_eq(r.tasks, cases[i].tasks, "row %zu: %u", i, r.tasks);
 		cr_expect(r.nodes.min == cases[i].min && r.nodes.max == cases[i].max, "row %zu", i);
-		cr_expect(cases[i].warning ? warning && !strcmp(warning, cases[i].warning) : !warning, "row %zu: %s",
-			  i, warning);
+		cr_expect(cases[i].warning ? warning && !strcmp(warning, cases[i].warning) : !warning,
+			  "row %zu: %s", i, warning);
 	}
 }
 
@@ -243,7 +279,15 @@ Test(request, geometry)
 		{ { "-N2", "--mincpus=4" }, 0, true, 4, 2, 2, 8, 8, NULL },
 		{ { "-n4", "-N2", "--ntasks-per-node=1" }, 0, true, 0, 0, 0, 0, 0, REFUSED },
 		{ { "-n20", "-N1-2" }, 8, true, 0, 0, 0, 0, 0, REFUSED },
-		{ { "-n2", "-c9" }, 8, true, 0, 0, 0, 0, 0, "CPU count per node can not be satisfied\n" REFUSED },
+		{ { "-n2", "-c9" },
+		  8,
+		  true,
+		  0,
+		  0,
+		  0,
+		  0,
+		  0,
+		  "CPU count per node can not be satisfied\n" REFUSED },
 		{ { "-N2000000", "-c2000000" }, 0, true, 0, 0, 0, 0, 0, REFUSED },
 	};
 
@@ -266,9 +310,10 @@ Test(request, geometry)
 		cr_expect(g.per_host == cases[i].k && g.min_hosts == cases[i].hosts_min &&
 				  g.max_hosts == cases[i].hosts_max && g.min_slots == cases[i].slots_min &&
 				  g.max_slots == cases[i].slots_max,
-			  "row %zu: k %u, hosts %u-%u, slots %lu-%lu", i, g.per_host, g.min_hosts, g.max_hosts,
-			  (unsigned long)g.min_slots, (unsigned long)g.max_slots);
-		cr_expect_eq(geometry_is_serial(&g), cases[i].k == 1 && cases[i].hosts_max == 1, "row %zu", i);
+			  "row %zu: k %u, hosts %u-%u, slots %lu-%lu", i, g.per_host, g.min_hosts,
+			  g.max_hosts, (unsigned long)g.min_slots, (unsigned long)g.max_slots);
+		cr_expect_eq(geometry_is_serial(&g), cases[i].k == 1 && cases[i].hosts_max == 1, "row %zu",
+			     i);
 	}
 }
 
@@ -278,10 +323,11 @@ Test(request, only_some_geometries_need_the_widest_host)
 		const char *words[WORDS];
 		bool fill, needs;
 	} cases[] = {
-		{ { NULL }, true, false },	      { { "-n5" }, true, false },	 { { "-n5" }, false, true },
-		{ { "-n5", "-c2" }, true, true },     { { "-N2", "-n5" }, true, false }, { { "-N2-4" }, true, false },
-		{ { "-N2-4", "-n9" }, true, true },   { { "-c4" }, true, false },	 { { "-n1", "-c4" }, true, false },
-		{ { "-n9", "--ntasks-per-node=3" }, false, false },
+		{ { NULL }, true, false },          { { "-n5" }, true, false },
+		{ { "-n5" }, false, true },         { { "-n5", "-c2" }, true, true },
+		{ { "-N2", "-n5" }, true, false },  { { "-N2-4" }, true, false },
+		{ { "-N2-4", "-n9" }, true, true }, { { "-c4" }, true, false },
+		{ { "-n1", "-c4" }, true, false },  { { "-n9", "--ntasks-per-node=3" }, false, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -145,7 +145,8 @@ Test(spool, sweep_takes_what_nobody_needs)
 {
 	struct engine e = { .known = 2 };
 	cleanup_free char *over = make_job(1, 30 * HOUR), *running = make_job(2, 30 * HOUR);
-	cleanup_free char *young = make_job(3, HOUR), *orphan = make_job(0, 30 * HOUR), *fresh = make_job(0, 0);
+	cleanup_free char *young = make_job(3, HOUR), *orphan = make_job(0, 30 * HOUR),
+			  *fresh = make_job(0, 0);
 	cleanup_free char *link = xasprintf("%s/cl/by-id/1", root), *kept = xasprintf("%s/cl/by-id/2", root);
 
 	spool_sweep(root, "cl", HOUR, 24 * HOUR, is_known, &e);
@@ -161,7 +162,8 @@ Test(spool, sweep_takes_what_nobody_needs)
 Test(spool, sweep_comes_once_an_hour)
 {
 	struct engine e = { .known = 0 };
-	cleanup_free char *first = make_job(1, 30 * HOUR), *second = NULL, *stamp = xasprintf("%s/cl/swept", root);
+	cleanup_free char *first = make_job(1, 30 * HOUR), *second = NULL,
+			  *stamp = xasprintf("%s/cl/swept", root);
 
 	spool_sweep(root, "cl", HOUR, 24 * HOUR, is_known, &e);
 	cr_expect_not(exists(first));
