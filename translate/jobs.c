@@ -112,14 +112,25 @@ uid_t jobs_uid(struct jobs *jobs, const char *user)
 	return u->uid;
 }
 
-bool jobs_was_known(struct jobs *jobs, uint64_t id)
+/* The record of job id, where it isn't older than Slurm's memory. */
+static const struct record_job *young_record(struct jobs *jobs, uint64_t id)
 {
 	const struct record_job *r = NULL;
 	uid_t owner;
 
 	if (record_store_owner(jobs->store, id, &owner))
 		r = record_store_job(jobs->store, owner, id, RECORD_ALL);
-	return r && (time_t)r->last_time >= jobs->now - MIN_JOB_AGE;
+	return r && (time_t)r->last_time >= jobs->now - MIN_JOB_AGE ? r : NULL;
+}
+
+bool jobs_was_known(struct jobs *jobs, uint64_t id)
+{
+	const struct record_job *array;
+
+	if (young_record(jobs, id))
+		return true;
+	array = id > ELEMENT_FACTOR ? young_record(jobs, id / ELEMENT_FACTOR) : NULL;
+	return array && id % ELEMENT_FACTOR >= 1 && id % ELEMENT_FACTOR <= array->narray;
 }
 
 /* --- partitions --- */
@@ -416,6 +427,12 @@ static void add_position(struct job *j, uint32_t position)
 	j->positions[j->npositions++] = position;
 }
 
+/* Without an end, and perhaps submitted after the engine was asked: nobody knows yet. */
+static bool is_too_new(const struct jobs *jobs, const struct record_job *r, const struct record_run *run, uint32_t task)
+{
+	return !(run && run->state) && !record_cancel_of(r, task) && (time_t)r->submit_time >= jobs->now - SKEW;
+}
+
 /* Elements that ran, each for itself; those that were deleted before as one. */
 static void add_array_over(struct jobs *jobs, const struct record_job *r, time_t since)
 {
@@ -427,7 +444,8 @@ static void add_array_over(struct jobs *jobs, const struct record_job *r, time_t
 		const struct record_run *run = record_last_run(r, p);
 		struct job *j;
 
-		if (is_live(jobs, r->id, p) || (run && run->end > 0 && (time_t)run->end < since))
+		if (is_live(jobs, r->id, p) || is_too_new(jobs, r, run, p) ||
+		    (run && run->end > 0 && (time_t)run->end < since))
 			continue;
 		if (!run && unborn) {
 			add_position(&jobs->rows[at], p);
@@ -454,12 +472,11 @@ static void add_over_of_user(struct jobs *jobs, uid_t uid)
 	for (size_t i = 0; i < n; i++) {
 		const struct record_job *r = record_store_job(jobs->store, uid, ids[i], RECORD_ALL);
 
-		if (!r || !r->has_submit || (time_t)r->last_time < since ||
-		    (time_t)r->submit_time >= jobs->now - SKEW)
+		if (!r || !r->has_submit || (time_t)r->last_time < since)
 			continue;
 		if (r->narray)
 			add_array_over(jobs, r, since);
-		else if (!is_live(jobs, r->id, 0))
+		else if (!is_live(jobs, r->id, 0) && !is_too_new(jobs, r, record_last_run(r, 0), 0))
 			add_over(jobs, r, record_last_run(r, 0));
 	}
 	free(ids);

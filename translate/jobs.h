@@ -87,7 +87,7 @@ struct job *jobs_rows(struct jobs *jobs, size_t *n);
 time_t jobs_time(const struct jobs *jobs); /* when the engine was asked */
 /* Every group becomes a row per element. */
 void jobs_expand(struct jobs *jobs);
-/* Was there a job of this id within MIN_JOB_AGE, as far as the records tell? */
+/* Was there a job, or an array element, of this number within MIN_JOB_AGE, as far as the records tell? */
 bool jobs_was_known(struct jobs *jobs, uint64_t id);
 /* The uid of a user name, from a cache. (uid_t)-1: there is no such user. */
 uid_t jobs_uid(struct jobs *jobs, const char *user);

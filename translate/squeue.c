@@ -229,8 +229,7 @@ static bool is_unknown(struct jobs *jobs, const struct job_filter *f)
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].id == id->id || job_has_id(&rows[i], id))
 			return false;
-	return !jobs_was_known(jobs, id->id) &&
-	       (id->id <= ELEMENT_FACTOR || !jobs_was_known(jobs, id->id / ELEMENT_FACTOR));
+	return !jobs_was_known(jobs, id->id);
 }
 
 static int print_rows(struct jobs *jobs, const struct squeue_options *o, const struct job_ids *steps)
