@@ -111,17 +111,25 @@ static int wait_for(pid_t pid, int *status)
 	}
 }
 
-static pid_t start_guard(char *path, pid_t script, const sigset_t *mask)
+/* It starts with SIGTERM blocked: our word to end everything may come before it listens, and must not be lost. */
+static pid_t start_guard(char *path, pid_t script)
 {
 	static char role[] = "guard";
 	char number[16];
 	char *argv[] = { path, role, number, NULL };
-	pid_t pid = fork();
+	sigset_t term, mask;
+	pid_t pid;
 
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &mask);
+	pid = fork();
 	if (pid == 0) {
 		print_number(number, "", script > 0 ? (unsigned)script : 0);
-		run(argv, -1, mask);
+		sigaddset(&mask, SIGTERM);
+		run(argv, -1, &mask);
 	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	return pid;
 }
 
@@ -137,8 +145,12 @@ static void end_guard(pid_t guard)
 	for (;;) {
 		pid_t ended = waitpid(-1, &status, 0);
 
-		if (ended == guard || ended < 0)
+		if (ended == guard)
 			break;
+		if (ended < 0) {
+			kill(guard, SIGKILL);
+			break;
+		}
 	}
 	alarm(0);
 }
@@ -198,12 +210,12 @@ int main(int argc, char **argv)
 	while (read(pipe_fds[0], &script, sizeof(script)) == sizeof(script))
 		continue;
 	if (inherited(script)) {
-		guard = start_guard(argv[1], script, &mask);
+		guard = start_guard(argv[1], script);
 		if (wait_for(script, &status) == 0)
 			code = code_of(status);
 		kill(-script, SIGKILL);
 	} else if (WIFSIGNALED(status)) {
-		guard = start_guard(argv[1], 0, &mask);
+		guard = start_guard(argv[1], 0);
 	}
 	end_guard(guard);
 	return code;
