@@ -38,11 +38,11 @@ static inline void cleanup_fclosep(FILE **f)
 }
 
 /* Gives the pointer away and leaves NULL behind, so that its cleanup does nothing. */
-#define steal_ptr(pp)                                                                                                \
-	({                                                                                                           \
-		__typeof__(*(pp)) stolen_ = *(pp);                                                                   \
-		*(pp) = NULL;                                                                                        \
-		stolen_;                                                                                             \
+#define steal_ptr(pp)                                                                                        \
+	({                                                                                                   \
+		__typeof__(*(pp)) stolen_ = *(pp);                                                           \
+		*(pp) = NULL;                                                                                \
+		stolen_;                                                                                     \
 	})
 
 static inline int steal_fd(int *fd)

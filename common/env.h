@@ -12,12 +12,15 @@ struct env {
 	struct argvec vars; /* vars.v is an envp */
 };
 
-#define ENV_INIT { ARGVEC_INIT }
+#define ENV_INIT                                                                                             \
+	{                                                                                                    \
+		ARGVEC_INIT                                                                                  \
+	}
 #define cleanup_env cleanup(env_release)
 
 void env_release(struct env *e);
-void env_add_all(struct env *e, char *const *envp);             /* appends copies, no look-up of doubles */
-const char *env_get(const struct env *e, const char *name);     /* borrowed; NULL when absent */
+void env_add_all(struct env *e, char *const *envp);         /* appends copies, no look-up of doubles */
+const char *env_get(const struct env *e, const char *name); /* borrowed; NULL when absent */
 void env_set(struct env *e, const char *name, const char *value);
 void env_setf(struct env *e, const char *name, const char *fmt, ...) PRINTF(3, 4);
 void env_unset(struct env *e, const char *name); /* doubles too */

@@ -23,7 +23,10 @@ struct error {
 	char text[512]; /* one line, no newline, no prefix */
 };
 
-#define ERROR_INIT { 0, "" }
+#define ERROR_INIT                                                                                           \
+	{                                                                                                    \
+		0, ""                                                                                        \
+	}
 
 /* Fills err; returns -1. */
 int error_set(struct error *err, int code, const char *fmt, ...) PRINTF(3, 4);

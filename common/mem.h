@@ -13,7 +13,7 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);
 /* n elements of size bytes, overflow checked. */
 void *xreallocarray(void *p, size_t n, size_t size);
-char *xstrdup(const char *s);          /* NULL gives NULL */
+char *xstrdup(const char *s); /* NULL gives NULL */
 char *xstrndup(const char *s, size_t n);
 void *xmemdup(const void *p, size_t n);
 char *xasprintf(const char *fmt, ...) PRINTF(1, 2);

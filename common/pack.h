@@ -28,7 +28,10 @@ struct unpack {
 	bool bad;
 };
 
-#define UNPACK_INIT(data, n) { (const unsigned char *)(data), (n), false }
+#define UNPACK_INIT(data, n)                                                                                 \
+	{                                                                                                    \
+		(const unsigned char *)(data), (n), false                                                    \
+	}
 
 uint8_t unpack_u8(struct unpack *u);
 uint16_t unpack_u16(struct unpack *u);

@@ -9,18 +9,18 @@
 #include <stdbool.h>
 
 struct spawn {
-	const char *program;  /* a path, never searched */
+	const char *program; /* a path, never searched */
 	const struct argvec *argv;
-	char *const *envp;    /* NULL: environ */
-	const char *cwd;      /* NULL: as it is */
-	const void *input;    /* stdin's bytes; none: /dev/null */
+	char *const *envp; /* NULL: environ */
+	const char *cwd;   /* NULL: as it is */
+	const void *input; /* stdin's bytes; none: /dev/null */
 	size_t input_len;
-	struct strbuf *out;   /* NULL: inherited */
-	struct strbuf *err;   /* NULL: inherited */
-	int timeout_ms;       /* 0: none; past it the program is killed */
-	size_t max_output;    /* per stream; 0: 64 MiB */
-	bool trace;           /* with SLURM_ON_OCS_TRACE=1 print the command, shell quoted, on stderr */
-	int status;           /* result: wait status */
+	struct strbuf *out; /* NULL: inherited */
+	struct strbuf *err; /* NULL: inherited */
+	int timeout_ms;     /* 0: none; past it the program is killed */
+	size_t max_output;  /* per stream; 0: 64 MiB */
+	bool trace;         /* with SLURM_ON_OCS_TRACE=1 print the command, shell quoted, on stderr */
+	int status;         /* result: wait status */
 };
 
 /* 0 when it ran and ended (whatever its status), -1 with err when it couldn't start or timed out. */

@@ -82,7 +82,8 @@ char *strbuf_steal(struct strbuf *sb)
 
 void strbuf_add_shell_quoted(struct strbuf *sb, const char *s)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%^";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%^";
 
 	if (*s && s[strspn(s, plain)] == '\0') {
 		strbuf_addstr(sb, s);

@@ -87,7 +87,9 @@ char *conf_sample(void)
 {
 	struct strbuf out = STRBUF_INIT;
 
-	strbuf_addstr(&out, "# slurm-on-ocs.conf: what is out of comment changes a default; see slurm-on-ocs.conf(5).\n");
+	strbuf_addstr(
+		&out,
+		"# slurm-on-ocs.conf: what is out of comment changes a default; see slurm-on-ocs.conf(5).\n");
 	for (size_t i = 0; i < conf_nkeys; i++) {
 		const struct conf_key *k = &conf_keys[i];
 
@@ -139,7 +141,7 @@ static void add_manual_key(struct strbuf *out, const struct conf_key *k, const c
 char *conf_manual(void)
 {
 	static const char *const kinds[] = {
-		[CONF_STRING] = "string", [CONF_INT] = "number",        [CONF_BOOL] = "true or false",
+		[CONF_STRING] = "string", [CONF_INT] = "number",      [CONF_BOOL] = "true or false",
 		[CONF_LIST] = "array",    [CONF_PARTITIONS] = "list",
 	};
 	struct strbuf out = STRBUF_INIT;

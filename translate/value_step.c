@@ -315,7 +315,7 @@ int parse_step_cpu_bind(const struct opt_context *ctx, struct error *err)
 {
 	const char *v = ctx->value;
 	bool list = strchr(v, ':') != NULL;
-	size_t n = strcspn(v, ",");
+	size_t n;
 
 	if (!strcasecmp(v, "none") || !strcasecmp(v, "no") || !strcasecmp(v, "help"))
 		return 0;
