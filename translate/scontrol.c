@@ -188,6 +188,7 @@ static int run_refused(const struct scontrol_options *o, const struct command *c
 	{                                                                                                            \
 		name, shortest, run_refused, 0, why                                                                  \
 	}
+#define TWICE "the engine would run the old and the new copy at once; cancel the job, and submit it again"
 #define ADMIN "an administrator of the engine does that with qconf and qmod"
 
 static const struct command commands[] = {
@@ -216,9 +217,8 @@ static const struct command commands[] = {
 	REFUSED("pidinfo", 3, "use ps(1)"),
 	REFUSED("reboot", 3, ADMIN),
 	REFUSED("reconfigure", 3, ADMIN),
-	REFUSED("requeue", 3, "the engine would run the old and the new copy at once; cancel the job, and submit it again"),
-	REFUSED("requeuehold", 7,
-		"the engine would run the old and the new copy at once; cancel the job, and submit it again with --hold"),
+	{ "requeue", 3, run_refused, 1, TWICE },
+	{ "requeuehold", 7, run_refused, 1, TWICE " with --hold" },
 	REFUSED("resume", 3, "use qmod -usj"),
 	REFUSED("schedloglevel", 3, ADMIN),
 	REFUSED("setdebug", 8, ADMIN),
