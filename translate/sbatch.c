@@ -18,6 +18,8 @@
 #define MAX_SCRIPT (64 << 20) /* bytes: more is no script */
 #define WRAP_HEAD "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n"
 
+#define NO_HETJOB "heterogeneous jobs are not supported; ask for one size that fits all tasks"
+
 extern char **environ;
 
 struct script {
@@ -83,6 +85,8 @@ static int read_script(struct script *s, const char *name, const char *cwd, stru
 static int load_script(struct script *s, const struct request *early, int nwords, char **words,
 		       const char *cwd, struct error *err)
 {
+	if (nwords && !strcmp(words[0], ":"))
+		return error_set(err, ERR_VALUE, "':': " NO_HETJOB);
 	if (early->wrap && nwords)
 		return error_set(err, ERR_VALUE, "Script arguments not permitted with --wrap option");
 	if (early->wrap) {
@@ -103,10 +107,7 @@ static int refuse_foreign(const struct directives *d, const struct script *s, bo
 			  struct error *err)
 {
 	if (d->hetjob_line)
-		return error_set(
-			err, ERR_VALUE,
-			"%s: line %u: heterogeneous jobs are not supported; ask for one size that fits all tasks",
-			s->given, d->hetjob_line);
+		return error_set(err, ERR_VALUE, "%s: line %u: " NO_HETJOB, s->given, d->hetjob_line);
 	if (d->pbs_line && !ignore_pbs)
 		return error_set(
 			err, ERR_VALUE,

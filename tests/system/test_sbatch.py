@@ -261,6 +261,8 @@ def test_refused_by_variable_or_directive_too(engine):
 def test_heterogeneous_jobs_are_refused(engine):
     text = one_line(submit(engine, script="#!/bin/sh\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n"))
     assert text.startswith("s.sh: line 3: heterogeneous jobs are not supported")
+    text = one_line(engine.run(["sbatch", "-n1", ":", "-n2", "s.sh"]))
+    assert text.startswith("':': heterogeneous jobs are not supported")
 
 
 def test_a_broken_configuration(engine):
