@@ -29,7 +29,7 @@ install_product() {
 	local build log=$STATE/install.log
 	build=$(build_folder)
 	env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u MAKEOVERRIDES -u DESTDIR \
-		make --no-print-directory -C "$REPO" BUILD="$BUILD" PREFIX="$SITE" SYSCONFDIR="$SITE/etc" install \
+		make --no-print-directory -j"$(nproc)" -C "$REPO" BUILD="$BUILD" PREFIX="$SITE" SYSCONFDIR="$SITE/etc" install \
 		>"$log" 2>&1 {LOCK}<&- ||
 		die "make install failed (PRODUCT=0 brings the bare engine): $(tail -n 15 "$log")"
 	on_site head "$SITE/bin/slurm-on-ocs" install --apply --queue all.q >>"$log" 2>&1 ||
