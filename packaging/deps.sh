@@ -30,8 +30,11 @@ missing_packages() {
 	} | awk '$1 == "installed" { have[$2] = 1 } $1 == "wanted" && !($2 in have) { print $2 }'
 }
 
-# forbid_daemons: a package that brings a daemon (the engine's do) must not start it here
+# forbid_daemons: a package that brings a daemon (the engine's do) must not start it here. One
+# run at a time, or the first to end would take the others' policy away.
 forbid_daemons() {
+	exec {lock}<"$lists"
+	flock "$lock"
 	[ ! -e $policy ] || return 0
 	trap 'rm -f $policy' EXIT
 	printf '#!/bin/sh\nexit 101\n' >$policy
