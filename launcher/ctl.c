@@ -72,7 +72,8 @@ static bool parse_command(struct ctl_run *r, int argc, char **argv)
 		pack_u32(&r->payload, n);
 		return true;
 	}
-	if (argc == 3 && !strcmp(argv[0], "signal") && parse_number(argv[1], &n) && parse_target(argv[2], &target)) {
+	if (argc == 3 && !strcmp(argv[0], "signal") && parse_number(argv[1], &n) &&
+	    parse_target(argv[2], &target)) {
 		r->command.type = FRAME_CTL_SIGNAL;
 		pack_u32(&r->payload, n);
 		pack_u64(&r->payload, (uint64_t)target);
@@ -124,7 +125,8 @@ static void on_dialed(void *arg, struct channel *ch, const char *why)
 static const struct channel_ops ops = { .frame = on_frame, .closed = on_closed };
 
 /* Splits "MAGIC ADDRESSES PORT KEY" into its words. */
-static int read_control(const char *dir, const char *name, struct strbuf *text, char *words[4], struct error *err)
+static int read_control(const char *dir, const char *name, struct strbuf *text, char *words[4],
+			struct error *err)
 {
 	cleanup_fd int dirfd = path_open_private_dir(dir, false, err);
 	cleanup_fd int fd = dirfd < 0 ? -1 : path_open_ownedat(dirfd, name, geteuid(), err);
@@ -152,13 +154,18 @@ static int run(struct ctl_run *r, const char *dir, const char *name, struct erro
 	uint32_t port;
 	size_t n;
 	sigset_t none;
-	struct net_dial_request rq = { .who = { .kind = AUTH_CTL }, .auth_ms = ANSWER_MS, .timeout_ms = ANSWER_MS,
-				       .ops = &ops, .arg = r, .key = key };
+	struct net_dial_request rq = { .who = { .kind = AUTH_CTL },
+				       .auth_ms = ANSWER_MS,
+				       .timeout_ms = ANSWER_MS,
+				       .ops = &ops,
+				       .arg = r,
+				       .key = key };
 
 	if (read_control(dir, name, &text, words, err) < 0)
 		return -1;
 	if (!parse_number(words[2], &port) || port > UINT16_MAX ||
-	    sodium_hex2bin(key, sizeof(key), words[3], strlen(words[3]), NULL, &n, NULL) < 0 || n != sizeof(key))
+	    sodium_hex2bin(key, sizeof(key), words[3], strlen(words[3]), NULL, &n, NULL) < 0 ||
+	    n != sizeof(key))
 		return error_set(err, ERR_PROTOCOL, "%s/%s: malformed", dir, name);
 	rq.addresses = words[1];
 	rq.port = (uint16_t)port;

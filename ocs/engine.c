@@ -77,7 +77,8 @@ static char *find_below_root(const char *root, const char *name)
 	if (path || uname(&machine) < 0)
 		return path;
 	for (size_t i = 0; i < ARRAY_SIZE(archs); i++)
-		for (size_t k = 0; !path && !strcmp(archs[i].machine, machine.machine) && archs[i].arch[k]; k++)
+		for (size_t k = 0; !path && !strcmp(archs[i].machine, machine.machine) && archs[i].arch[k];
+		     k++)
 			path = executable(bin, archs[i].arch[k], name);
 	return path ? path : find_by_scan(bin, name);
 }
@@ -114,7 +115,8 @@ char *engine_client(const char *name, struct error *err)
 	if (!path)
 		path = find_on_path(name);
 	if (!path)
-		error_set(err, ERR_ENGINE, "%s: not found; set SGE_ROOT to the Grid Engine installation", name);
+		error_set(err, ERR_ENGINE, "%s: not found; set SGE_ROOT to the Grid Engine installation",
+			  name);
 	return path;
 }
 
@@ -159,8 +161,8 @@ char *engine_root(struct error *err)
 	cleanup_free char *root = variable_or_default("SGE_ROOT", DEBIAN_ROOT);
 
 	if (access(root, X_OK) < 0) {
-		error_set(err, ERR_ENGINE, "SGE_ROOT is not set to the Grid Engine installation (%s: %s)", root,
-			  strerror(errno));
+		error_set(err, ERR_ENGINE, "SGE_ROOT is not set to the Grid Engine installation (%s: %s)",
+			  root, strerror(errno));
 		return NULL;
 	}
 	return steal_ptr(&root);
@@ -264,9 +266,10 @@ int engine_refusal(const struct engine_answer *answer, struct error *err)
 
 bool engine_is_down(const struct engine_answer *answer)
 {
-	static const char *const words[] = { "commlib error", "unable to send message to qmaster",
-					     "unable to contact qmaster", "got send error", "can't resolve host name",
-					     "No such file or directory" };
+	static const char *const words[] = {
+		"commlib error",  "unable to send message to qmaster", "unable to contact qmaster",
+		"got send error", "can't resolve host name",           "No such file or directory"
+	};
 
 	if (answer->code == 0)
 		return false;
@@ -343,7 +346,8 @@ static bool cache_read(int dir, const char *stamp, struct engine_kind *kind)
 
 static void cache_write(int dir, const char *stamp, const struct engine_kind *kind)
 {
-	cleanup_free char *text = xasprintf("%s\n%d\n%d\n%s\n", stamp, kind->has_par, kind->has_rsmap, kind->version);
+	cleanup_free char *text =
+		xasprintf("%s\n%d\n%d\n%s\n", stamp, kind->has_par, kind->has_rsmap, kind->version);
 	char name[32];
 
 	snprintf(name, sizeof(name), "engine.%ld", (long)getpid());

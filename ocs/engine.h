@@ -27,7 +27,10 @@ struct engine_answer {
 	int code; /* exit code, or 128 + signal */
 };
 
-#define ENGINE_ANSWER_INIT { STRBUF_INIT, STRBUF_INIT, 0 }
+#define ENGINE_ANSWER_INIT                                                                                   \
+	{                                                                                                    \
+		STRBUF_INIT, STRBUF_INIT, 0                                                                  \
+	}
 #define cleanup_engine_answer cleanup(engine_answer_release)
 void engine_answer_release(struct engine_answer *a);
 

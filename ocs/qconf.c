@@ -44,8 +44,8 @@ static int parse_line(struct qconf_object *o, const char *line, size_t len, stru
 		n = len;
 	for (size_t i = 0; i < n; i++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", line[i]))
-			return error_set(err, ERR_ENGINE, "qconf: not an attribute: %.*s", (int)(len < 60 ? len : 60),
-					 line);
+			return error_set(err, ERR_ENGINE, "qconf: not an attribute: %.*s",
+					 (int)(len < 60 ? len : 60), line);
 	argvec_push_take(&o->names, xstrndup(line, n));
 	line += n;
 	len -= n;
@@ -181,7 +181,8 @@ static size_t bracket_length(const char *p)
 	return end ? (size_t)(end - p) + 1 : 0;
 }
 
-static void add_part(struct qconf_object *parts, const char *name, size_t nname, const char *value, size_t nvalue)
+static void add_part(struct qconf_object *parts, const char *name, size_t nname, const char *value,
+		     size_t nvalue)
 {
 	argvec_push_take(&parts->names, xstrndup(name, nname));
 	argvec_push_take(&parts->values, xstrndup(value, nvalue));
@@ -202,7 +203,8 @@ int qconf_split_hosts(const char *value, struct qconf_object *parts, struct erro
 
 		if (!equal)
 			return error_set(err, ERR_ENGINE, "qconf: can't read \"%s\"", value);
-		add_part(parts, open + 1, (size_t)(equal - open) - 1, equal + 1, (size_t)(open + len - equal) - 2);
+		add_part(parts, open + 1, (size_t)(equal - open) - 1, equal + 1,
+			 (size_t)(open + len - equal) - 2);
 		next = open + len + strspn(open + len, ", \t");
 		if (*next && *next != '[')
 			return error_set(err, ERR_ENGINE, "qconf: can't read \"%s\"", value);

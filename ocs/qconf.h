@@ -12,7 +12,10 @@ struct qconf_object {
 	struct argvec names, values; /* in the engine's order */
 };
 
-#define QCONF_OBJECT_INIT { ARGVEC_INIT, ARGVEC_INIT }
+#define QCONF_OBJECT_INIT                                                                                    \
+	{                                                                                                    \
+		ARGVEC_INIT, ARGVEC_INIT                                                                     \
+	}
 #define cleanup_qconf_object cleanup(qconf_object_release)
 void qconf_object_release(struct qconf_object *o);
 

@@ -70,8 +70,8 @@ void qstat_release(struct qstat *q)
 static void fail(struct reader *r, const char *what)
 {
 	if (!r->failed)
-		error_set(r->err, ERR_ENGINE, "qstat: line %lu: %s", (unsigned long)XML_GetCurrentLineNumber(r->parser),
-			  what);
+		error_set(r->err, ERR_ENGINE, "qstat: line %lu: %s",
+			  (unsigned long)XML_GetCurrentLineNumber(r->parser), what);
 	r->failed = true;
 	XML_StopParser(r->parser, XML_FALSE);
 }
@@ -97,8 +97,8 @@ static time_t local_time(struct reader *r)
 	struct tm tm = { .tm_isdst = -1 };
 	int n = 0;
 
-	if (sscanf(r->text.buf, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
-		   &tm.tm_min, &tm.tm_sec, &n) != 6 ||
+	if (sscanf(r->text.buf, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &n) != 6 ||
 	    (r->text.buf[n] && r->text.buf[n] != '.')) {
 		fail(r, "not a time");
 		return 0;
@@ -404,7 +404,8 @@ static void XMLCALL on_entity(void *arg, const XML_Char *name, int is_parameter,
 			      const XML_Char *base, const XML_Char *system, const XML_Char *public,
 			      const XML_Char *notation)
 {
-	(void)name, (void)is_parameter, (void)value, (void)n, (void)base, (void)system, (void)public, (void)notation;
+	(void)name, (void)is_parameter, (void)value, (void)n, (void)base, (void)system, (void)public,
+		(void)notation;
 	fail(arg, "an entity declaration");
 }
 
@@ -412,7 +413,7 @@ static void reader_release(struct reader *r)
 {
 	struct seen *s, *next;
 
-	HASH_ITER(hh, r->seen, s, next) {
+	HASH_ITER (hh, r->seen, s, next) {
 		HASH_DEL(r->seen, s);
 		free(s->key);
 		free(s);

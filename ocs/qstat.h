@@ -23,8 +23,8 @@ struct qstat_host {
  */
 struct qstat_job {
 	uint64_t id;
-	char *tasks;      /* "" no array; "3", or "1-7:2" and lists while pending */
-	char *name;       /* the engine's name (full) */
+	char *tasks; /* "" no array; "3", or "1-7:2" and lists while pending */
+	char *name;  /* the engine's name (full) */
 	char *owner;
 	char *state;      /* r qw hqw t s S T dr Eqw Rr ... */
 	char *queue;      /* of the master task; NULL while pending */
@@ -32,11 +32,12 @@ struct qstat_job {
 	char *pe;         /* granted, else requested; NULL */
 	uint32_t slots;   /* requested (the least of a range) or granted, whole job or task */
 	double priority;
-	int64_t time_limit;        /* s, -l h_rt; -1: not asked for */
-	char *predecessors;        /* jobs that it still waits for (-hold_jid): "1,4"; NULL */
-	bool is_running;           /* has a place: listed under queue_info */
-	time_t submitted, started; /* 0: not told; 8.1.9 tells the first while pending, the second while running */
-	struct qstat_host *hosts;  /* granted, master first */
+	int64_t time_limit; /* s, -l h_rt; -1: not asked for */
+	char *predecessors; /* jobs that it still waits for (-hold_jid): "1,4"; NULL */
+	bool is_running;    /* has a place: listed under queue_info */
+	time_t submitted,
+		started; /* 0: not told; 8.1.9 tells the first while pending, the second while running */
+	struct qstat_host *hosts; /* granted, master first */
 	size_t nhosts;
 };
 
@@ -45,7 +46,10 @@ struct qstat {
 	size_t n;
 };
 
-#define QSTAT_INIT { NULL, 0 }
+#define QSTAT_INIT                                                                                           \
+	{                                                                                                    \
+		NULL, 0                                                                                      \
+	}
 #define cleanup_qstat cleanup(qstat_release)
 
 /*

@@ -38,8 +38,9 @@ static void run_release(struct record_run *r)
 
 void record_job_release(struct record_job *j)
 {
-	char **const strings[] = { &j->name,	 &j->partition, &j->account, &j->qos,	  &j->comment, &j->user,
-				   &j->work_dir, &j->command,	&j->std_out, &j->std_err, &j->spool };
+	char **const strings[] = { &j->name,    &j->partition, &j->account,  &j->qos,
+				   &j->comment, &j->user,      &j->work_dir, &j->command,
+				   &j->std_out, &j->std_err,   &j->spool };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free(*strings[i]);

@@ -21,7 +21,7 @@ struct record_step {
 	char *id; /* "0", "batch" ... */
 	char *name, *command;
 	struct argvec nodes;
-	int64_t ntasks; /* RECORD_UNSET */
+	int64_t ntasks;    /* RECORD_UNSET */
 	double start, end; /* 0: not yet */
 	char *state;       /* NULL: runs */
 	int64_t code, signal;
@@ -58,7 +58,8 @@ struct record_job {
 	uid_t uid;
 	bool has_submit;
 	double submit_time;
-	char *name, *partition, *account, *qos, *comment, *user, *work_dir, *command, *std_out, *std_err, *spool;
+	char *name, *partition, *account, *qos, *comment, *user, *work_dir, *command, *std_out, *std_err,
+		*spool;
 	int64_t nodes, ntasks, cpus_per_task; /* RECORD_UNSET: not given */
 	int64_t time_limit;                   /* s; RECORD_UNSET: none */
 	uint32_t *array;                      /* Slurm's index of engine task p is array[p-1] */
@@ -87,7 +88,8 @@ uint32_t record_array_task(const struct record_job *j, uint32_t index);
  * files there, the caller's own jobs are looked for in spool_root (may be NULL) /cluster.
  */
 struct record_store;
-struct record_store *record_store_new(const char *accounting_dir, const char *spool_root, const char *cluster);
+struct record_store *record_store_new(const char *accounting_dir, const char *spool_root,
+				      const char *cluster);
 void record_store_free(struct record_store *s);
 
 enum record_detail {

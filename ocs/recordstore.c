@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 enum {
-	MAX_FILE = 16 << 20,  /* bytes read of one file: some 50,000 steps */
-	MAX_FILES = 1 << 20,  /* of one user */
+	MAX_FILE = 16 << 20, /* bytes read of one file: some 50,000 steps */
+	MAX_FILES = 1 << 20, /* of one user */
 };
 
 struct file {
@@ -79,11 +79,11 @@ void record_store_free(struct record_store *s)
 
 	if (!s)
 		return;
-	HASH_ITER(hh, s->users, u, next_user) {
+	HASH_ITER (hh, s->users, u, next_user) {
 		HASH_DEL(s->users, u);
 		user_free(u);
 	}
-	HASH_ITER(hh, s->jobs, j, next_job) {
+	HASH_ITER (hh, s->jobs, j, next_job) {
 		HASH_DEL(s->jobs, j);
 		record_job_release(&j->records);
 		free(j);
@@ -258,10 +258,12 @@ static void read_job(struct record_store *s, struct job *j)
 
 	record_job_release(&j->records);
 	j->records = fresh;
-	j->found = read_files(&j->records, user_of(s, (uid_t)j->key.uid), j->detail) || read_spool(s, &j->records);
+	j->found = read_files(&j->records, user_of(s, (uid_t)j->key.uid), j->detail) ||
+		   read_spool(s, &j->records);
 }
 
-const struct record_job *record_store_job(struct record_store *s, uid_t user, uint64_t id, enum record_detail detail)
+const struct record_job *record_store_job(struct record_store *s, uid_t user, uint64_t id,
+					  enum record_detail detail)
 {
 	struct job_key key = { .id = id, .uid = user };
 	struct job *j;

@@ -51,8 +51,8 @@ static uint64_t number_behind(const char *line, const char *text)
 enum delete_result delete_line(const char *line, uint64_t *job)
 {
 	*job = number_behind(line, "job ");
-	if (strstr(line, "has deleted") || strstr(line, "has registered") || strstr(line, "already in deletion") ||
-	    strstr(line, "marked for deletion"))
+	if (strstr(line, "has deleted") || strstr(line, "has registered") ||
+	    strstr(line, "already in deletion") || strstr(line, "marked for deletion"))
 		return DELETE_DONE;
 	if (strstr(line, "does not exist") || strstr(line, "comprises no tasks"))
 		return DELETE_UNKNOWN;

@@ -41,7 +41,8 @@ static const char *parse_width(const char *p, struct format_field *out)
 }
 
 /* What is between two '%': a field and what follows it. */
-static void parse_letter(struct format *f, const char *text, format_letter_fn *find, format_invalid_fn *invalid)
+static void parse_letter(struct format *f, const char *text, format_letter_fn *find,
+			 format_invalid_fn *invalid)
 {
 	struct format_field width;
 	const char *p = parse_width(text, &width);

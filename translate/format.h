@@ -14,10 +14,10 @@
 #define FORMAT_LITERAL (-1) /* no field: suffix is all there is */
 
 struct format_field {
-	int field;     /* the caller's number, or FORMAT_LITERAL */
-	size_t width;  /* bytes; 0: as wide as the value */
-	bool right;    /* justified */
-	char *suffix;  /* copied behind the value; never NULL */
+	int field;    /* the caller's number, or FORMAT_LITERAL */
+	size_t width; /* bytes; 0: as wide as the value */
+	bool right;   /* justified */
+	char *suffix; /* copied behind the value; never NULL */
 };
 
 struct format {
@@ -26,7 +26,10 @@ struct format {
 	size_t n;
 };
 
-#define FORMAT_INIT { NULL, NULL, 0 }
+#define FORMAT_INIT                                                                                          \
+	{                                                                                                    \
+		NULL, NULL, 0                                                                                \
+	}
 #define cleanup_format cleanup(format_release)
 
 /* The number of the field of that letter, or of that name (any case); FORMAT_LITERAL: there is none. */

@@ -44,7 +44,8 @@ int install_check_manager(struct error *err)
 	for (size_t i = 0; pw && i < managers.n; i++)
 		if (!strcmp(managers.v[i], pw->pw_name))
 			return 0;
-	return error_set(err, ERR_ENGINE, "%s is no manager of this cell (see qconf -sm); nothing was changed",
+	return error_set(err, ERR_ENGINE,
+			 "%s is no manager of this cell (see qconf -sm); nothing was changed",
 			 pw ? pw->pw_name : "this user");
 }
 
@@ -88,7 +89,8 @@ static int load_cell(struct cell *c, const struct install_options *o, struct err
 	return 0;
 }
 
-static int plan_pe(struct plan *p, const struct cell *c, const char *name, const char *rule, struct error *err)
+static int plan_pe(struct plan *p, const struct cell *c, const char *name, const char *rule,
+		   struct error *err)
 {
 	cleanup_qconf_object struct qconf_object existing = QCONF_OBJECT_INIT;
 	bool exists = false;
@@ -113,8 +115,8 @@ static long most_slots(const struct cell *c, struct error *err)
 		if (n < 0)
 			return error_wrap(err, "queue %s", c->queues.v[i]);
 		if (n > PLAN_MAX_SLOTS)
-			return error_set(err, ERR_ENGINE, "queue %s has %ld slots on a host: more than %d", c->queues.v[i],
-					 n, PLAN_MAX_SLOTS);
+			return error_set(err, ERR_ENGINE, "queue %s has %ld slots on a host: more than %d",
+					 c->queues.v[i], n, PLAN_MAX_SLOTS);
 		most = n > most ? n : most;
 	}
 	return most;
@@ -168,8 +170,10 @@ static int accounting_missing(const char *dir, struct error *err)
 	if (!S_ISDIR(st.st_mode))
 		return error_set(err, ERR_CONF, "%s: not a folder", dir);
 	if ((st.st_mode & 07777) != ACCOUNTING_MODE)
-		return error_set(err, ERR_CONF, "%s has mode %04o instead of %04o; it isn't ours: change it, or set accounting_dir",
-				 dir, (unsigned)st.st_mode & 07777, ACCOUNTING_MODE);
+		return error_set(
+			err, ERR_CONF,
+			"%s has mode %04o instead of %04o; it isn't ours: change it, or set accounting_dir",
+			dir, (unsigned)st.st_mode & 07777, ACCOUNTING_MODE);
 	return 0;
 }
 
@@ -197,7 +201,8 @@ static size_t print_plan(const struct plan *p, const char *accounting)
 			lines++;
 		}
 		if (changes(q->starter)) {
-			printf("queue %s: starter_method %s (was %s)\n", q->name, q->starter[1], q->starter[0]);
+			printf("queue %s: starter_method %s (was %s)\n", q->name, q->starter[1],
+			       q->starter[0]);
 			lines++;
 		}
 	}
@@ -248,7 +253,8 @@ static int make_accounting(const char *dir, struct error *err)
 }
 
 /* The state first: whatever happens then, uninstall knows what there was before. */
-static int apply(const struct plan *p, const struct install_paths *paths, const char *accounting, struct error *err)
+static int apply(const struct plan *p, const struct install_paths *paths, const char *accounting,
+		 struct error *err)
 {
 	cleanup_install_state struct install_state state = INSTALL_STATE_INIT;
 	bool found;

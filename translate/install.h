@@ -21,7 +21,10 @@ struct install_paths {
 	char *starter;
 };
 
-#define INSTALL_PATHS_INIT { NULL, NULL, NULL }
+#define INSTALL_PATHS_INIT                                                                                   \
+	{                                                                                                    \
+		NULL, NULL, NULL                                                                             \
+	}
 #define cleanup_install_paths cleanup(install_paths_release)
 void install_paths_release(struct install_paths *p);
 int install_paths_find(struct install_paths *p, struct error *err);

@@ -80,14 +80,33 @@ static const struct {
 	{ "daemon_forks_slaves", "FALSE", true },
 };
 
-static const char *const attributes_sge[] = { "pe_name", "slots", "user_lists", "xuser_lists", "start_proc_args",
-					      "stop_proc_args", "allocation_rule", "control_slaves",
-					      "job_is_first_task", "urgency_slots", "accounting_summary", "qsort_args",
+static const char *const attributes_sge[] = { "pe_name",
+					      "slots",
+					      "user_lists",
+					      "xuser_lists",
+					      "start_proc_args",
+					      "stop_proc_args",
+					      "allocation_rule",
+					      "control_slaves",
+					      "job_is_first_task",
+					      "urgency_slots",
+					      "accounting_summary",
+					      "qsort_args",
 					      NULL };
-static const char *const attributes_ocs[] = { "pe_name", "slots", "user_lists", "xuser_lists", "start_proc_args",
-					      "stop_proc_args", "allocation_rule", "control_slaves",
-					      "job_is_first_task", "urgency_slots", "accounting_summary",
-					      "ign_sreq_on_mhost", "master_forks_slaves", "daemon_forks_slaves",
+static const char *const attributes_ocs[] = { "pe_name",
+					      "slots",
+					      "user_lists",
+					      "xuser_lists",
+					      "start_proc_args",
+					      "stop_proc_args",
+					      "allocation_rule",
+					      "control_slaves",
+					      "job_is_first_task",
+					      "urgency_slots",
+					      "accounting_summary",
+					      "ign_sreq_on_mhost",
+					      "master_forks_slaves",
+					      "daemon_forks_slaves",
 					      NULL };
 
 static const char *setting(const char *attribute)
@@ -127,18 +146,19 @@ bool plan_pe_is_right(const struct qconf_object *o, const char *rule, const char
 	return true;
 }
 
-int plan_add_pe(struct plan *p, const char *name, const char *rule, bool is_ocs, const struct qconf_object *like,
-		const struct qconf_object *existing, struct error *err)
+int plan_add_pe(struct plan *p, const char *name, const char *rule, bool is_ocs,
+		const struct qconf_object *like, const struct qconf_object *existing, struct error *err)
 {
 	struct plan_pe *pe;
 	const char *why;
 
 	argvec_push(&p->family, name);
 	if (existing && !plan_pe_is_right(existing, rule, &why))
-		return error_set(err, ERR_ENGINE,
-				 "parallel environment %s exists with another %s (%s); it isn't ours: rename it, or choose another "
-				 "pe_family in slurm-on-ocs.conf",
-				 name, why, qconf_get(existing, why) ? qconf_get(existing, why) : "none");
+		return error_set(
+			err, ERR_ENGINE,
+			"parallel environment %s exists with another %s (%s); it isn't ours: rename it, or choose another "
+			"pe_family in slurm-on-ocs.conf",
+			name, why, qconf_get(existing, why) ? qconf_get(existing, why) : "none");
 	if (existing)
 		return 0;
 	p->pes = xreallocarray(p->pes, p->npes + 1, sizeof(*p->pes));
@@ -197,7 +217,9 @@ static char *add_chain(struct plan_queue *q, const char *host, const char *site,
 	struct strbuf text = STRBUF_INIT;
 	char *path = xasprintf("%s/starter.%s%s%s", s->chain_dir, q->name, *host ? "." : "", host);
 
-	strbuf_addstr(&text, "#!/bin/sh\n# made by slurm-on-ocs install --chain: the queue's own starter_method, then ours\nexec ");
+	strbuf_addstr(
+		&text,
+		"#!/bin/sh\n# made by slurm-on-ocs install --chain: the queue's own starter_method, then ours\nexec ");
 	strbuf_add_shell_quoted(&text, site);
 	strbuf_addch(&text, ' ');
 	strbuf_add_shell_quoted(&text, s->path);
@@ -216,7 +238,8 @@ static bool is_chain_of_ours(const char *value, const struct plan_starter *s)
 	return !strncmp(value, s->chain_dir, n) && !strncmp(value + n, "/starter.", strlen("/starter."));
 }
 
-static char *with_starter(struct plan_queue *q, const char *value, const struct plan_starter *s, struct error *err)
+static char *with_starter(struct plan_queue *q, const char *value, const struct plan_starter *s,
+			  struct error *err)
 {
 	cleanup_qconf_object struct qconf_object parts = QCONF_OBJECT_INIT;
 
@@ -229,13 +252,15 @@ static char *with_starter(struct plan_queue *q, const char *value, const struct 
 		if (!strcmp(site, s->path) || is_chain_of_ours(site, s))
 			continue;
 		if (!is_none(site) && !s->chain) {
-			error_set(err, ERR_ENGINE,
-				  "queue %s has a starter_method of its own (%s); --chain calls it first, with ours as its command",
-				  q->name, site);
+			error_set(
+				err, ERR_ENGINE,
+				"queue %s has a starter_method of its own (%s); --chain calls it first, with ours as its command",
+				q->name, site);
 			return NULL;
 		}
 		if (!is_none(site) && (*site != '/' || strpbrk(site, " \t"))) {
-			error_set(err, ERR_ENGINE, "queue %s: its starter_method \"%s\" is no path that could be called",
+			error_set(err, ERR_ENGINE,
+				  "queue %s: its starter_method \"%s\" is no path that could be called",
 				  q->name, site);
 			return NULL;
 		}
@@ -246,8 +271,8 @@ static char *with_starter(struct plan_queue *q, const char *value, const struct 
 	return qconf_join_hosts(&parts);
 }
 
-int plan_add_queue(struct plan *p, const char *name, const struct qconf_object *queue, const struct plan_starter *s,
-		   struct error *err)
+int plan_add_queue(struct plan *p, const char *name, const struct qconf_object *queue,
+		   const struct plan_starter *s, struct error *err)
 {
 	const char *pe_list = qconf_get(queue, "pe_list");
 	const char *starter = qconf_get(queue, "starter_method");

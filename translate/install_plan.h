@@ -36,7 +36,10 @@ struct plan {
 	struct argvec family; /* every PE name that the queues have to have */
 };
 
-#define PLAN_INIT { 0 }
+#define PLAN_INIT                                                                                            \
+	{                                                                                                    \
+		0                                                                                            \
+	}
 #define cleanup_plan cleanup(plan_release)
 void plan_release(struct plan *p);
 
@@ -51,16 +54,16 @@ void plan_pe_object(const char *name, const char *rule, bool is_ocs, const struc
 bool plan_pe_is_right(const struct qconf_object *o, const char *rule, const char **why);
 
 /* Adds the PE name with this rule; existing: the cell's of that name, or NULL. */
-int plan_add_pe(struct plan *p, const char *name, const char *rule, bool is_ocs, const struct qconf_object *like,
-		const struct qconf_object *existing, struct error *err);
+int plan_add_pe(struct plan *p, const char *name, const char *rule, bool is_ocs,
+		const struct qconf_object *like, const struct qconf_object *existing, struct error *err);
 struct plan_starter {
 	const char *path;      /* ours */
 	bool chain;            /* call the site's own first, instead of refusing */
 	const char *chain_dir; /* where the scripts for that go */
 };
 /* Adds what the queue lacks; the family has to be complete. */
-int plan_add_queue(struct plan *p, const char *name, const struct qconf_object *queue, const struct plan_starter *s,
-		   struct error *err);
+int plan_add_queue(struct plan *p, const char *name, const struct qconf_object *queue,
+		   const struct plan_starter *s, struct error *err);
 /* A queue's pe_list without our PEs (of a queue that was changed after the install). Caller frees; NULL with err. */
 char *plan_without_family(const char *pe_list, const struct argvec *family, struct error *err);
 

@@ -46,9 +46,7 @@ static void get_words(json_t *o, const char *key, struct argvec *out)
 	json_t *list = json_object_get(o, key), *word;
 	size_t i;
 
-	json_array_foreach(list, i, word)
-		if (json_is_string(word))
-			argvec_push(out, json_string_value(word));
+	json_array_foreach(list, i, word) if (json_is_string(word)) argvec_push(out, json_string_value(word));
 }
 
 static bool get_pair(json_t *queue, const char *key, char *pair[2])
@@ -76,7 +74,8 @@ static int get_state(struct install_state *s, json_t *o)
 	get_words(o, "family", &s->family);
 	get_words(o, "files", &s->files);
 	replace_str(&s->made_dir, json_string_value(json_object_get(o, "made_dir")));
-	json_object_foreach(queues, name, queue) {
+	json_object_foreach(queues, name, queue)
+	{
 		struct state_queue *q = add_queue(s, name);
 
 		if (!get_pair(queue, "pe_list", q->pe_list) || !get_pair(queue, "starter_method", q->starter))
@@ -132,9 +131,9 @@ static json_t *state_json(const struct install_state *s)
 				    json_pack("{s:o, s:o}", "pe_list", pair_of(q->pe_list), "starter_method",
 					      pair_of(q->starter)));
 	}
-	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:s?}", "v", STATE_VERSION, "version", VERSION, "pes",
-			 words(&s->pes), "family", words(&s->family), "files", words(&s->files), "queues", queues,
-			 "made_dir", s->made_dir);
+	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:s?}", "v", STATE_VERSION, "version", VERSION,
+			 "pes", words(&s->pes), "family", words(&s->family), "files", words(&s->files),
+			 "queues", queues, "made_dir", s->made_dir);
 }
 
 int install_state_write(const struct install_state *s, const char *file, struct error *err)

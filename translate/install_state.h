@@ -19,7 +19,10 @@ struct install_state {
 	char *made_dir; /* the accounting folder, where install made it; NULL */
 };
 
-#define INSTALL_STATE_INIT { 0 }
+#define INSTALL_STATE_INIT                                                                                   \
+	{                                                                                                    \
+		0                                                                                            \
+	}
 #define cleanup_install_state cleanup(install_state_release)
 void install_state_release(struct install_state *s);
 

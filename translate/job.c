@@ -198,7 +198,8 @@ void job_hosts(const struct job *j, struct hostlist *out)
 	}
 	for (size_t i = 0; e && i < e->nhosts; i++) {
 		const char *name = e->hosts[i].name;
-		cleanup_free char *shown = xstrndup(name, is_short_unique(e, i) ? strcspn(name, ".") : strlen(name));
+		cleanup_free char *shown =
+			xstrndup(name, is_short_unique(e, i) ? strcspn(name, ".") : strlen(name));
 
 		hostlist_push(out, shown);
 	}

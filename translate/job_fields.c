@@ -9,8 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-const char job_format_all[] = "%a|%b|%c|%d|%e|%f|%g|%h|%i|%j|%k|%l|%m|%n|%o|%p|%q|%r|%s|%t|%u|%v|%w|%x|%y|%z|%A|%B|%C"
-			      "|%D|%E|%F|%G|%H|%I|%J|%K|%L|%M|%N|%O|%P|%Q|%R|%S|%T|%U|%V|%W|%X|%Y|%Z";
+const char job_format_all[] =
+	"%a|%b|%c|%d|%e|%f|%g|%h|%i|%j|%k|%l|%m|%n|%o|%p|%q|%r|%s|%t|%u|%v|%w|%x|%y|%z|%A|%B|%C"
+	"|%D|%E|%F|%G|%H|%I|%J|%K|%L|%M|%N|%O|%P|%Q|%R|%S|%T|%U|%V|%W|%X|%Y|%Z";
 
 /* --- times --- */
 
@@ -48,7 +49,7 @@ void job_time_text(time_t t, struct strbuf *out)
 	}
 	if (!format || !*format || !strcmp(format, "standard"))
 		format = "%Y-%m-%dT%H:%M:%S";
-	/* the format is the user's own, as it is in Slurm */
+		/* the format is the user's own, as it is in Slurm */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	if (strftime(text, sizeof(text), format, &tm) == 0)
@@ -137,10 +138,10 @@ static void add_or(const char *s, const char *otherwise, struct strbuf *out)
 	strbuf_addstr(out, s ? s : otherwise);
 }
 
-#define RECORDED(member, otherwise)                                                                                  \
-	static void member(const struct job_view *v, struct strbuf *out)                                             \
-	{                                                                                                            \
-		add_or(v->job->record ? v->job->record->member : NULL, otherwise, out);                              \
+#define RECORDED(member, otherwise)                                                                          \
+	static void member(const struct job_view *v, struct strbuf *out)                                     \
+	{                                                                                                    \
+		add_or(v->job->record ? v->job->record->member : NULL, otherwise, out);                      \
 	}
 RECORDED(account, "(null)")
 RECORDED(qos, "normal")
@@ -249,7 +250,8 @@ static void reason_list(const struct job_view *v, struct strbuf *out)
 {
 	enum job_state s = v->job->state;
 
-	if (s == JOB_PENDING || s == JOB_TIMEOUT || s == JOB_OUT_OF_MEMORY || s == JOB_DEADLINE || s == JOB_FAILED)
+	if (s == JOB_PENDING || s == JOB_TIMEOUT || s == JOB_OUT_OF_MEMORY || s == JOB_DEADLINE ||
+	    s == JOB_FAILED)
 		strbuf_addf(out, "(%s)", v->job->reason);
 	else
 		node_list(v, out);
@@ -343,10 +345,10 @@ static void exit_code(const struct job_view *v, struct strbuf *out)
 
 /* --- orders --- */
 
-#define ORDER(name, expression)                                                                                      \
-	static int order_##name(const struct job *a, const struct job *b)                                            \
-	{                                                                                                            \
-		return (a->expression) < (b->expression) ? -1 : (a->expression) > (b->expression);                   \
+#define ORDER(name, expression)                                                                              \
+	static int order_##name(const struct job *a, const struct job *b)                                    \
+	{                                                                                                    \
+		return (a->expression) < (b->expression) ? -1 : (a->expression) > (b->expression);           \
 	}
 ORDER(cpus, cpus)
 ORDER(nodes, nodes)

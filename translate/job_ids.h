@@ -26,7 +26,10 @@ struct job_ids {
 	size_t n;
 };
 
-#define JOB_IDS_INIT { NULL, 0 }
+#define JOB_IDS_INIT                                                                                         \
+	{                                                                                                    \
+		NULL, 0                                                                                      \
+	}
 #define cleanup_job_ids cleanup(job_ids_release)
 
 void job_ids_release(struct job_ids *ids);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building the list; what one row says of itself is in job.c. */
-#include "translate/jobs.h"
+/* Building the list; what one row says of itself is in job.c, choosing rows in job_select.c. */
+#include "translate/jobs_private.h"
 
 #include "common/hash.h"
 #include "common/mem.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-	SKEW = 2,                 /* s: a job submitted while the engine was asked isn't over */
-	MAX_POSITIONS = 1 << 20,  /* of one array */
+	SKEW = 2,                /* s: a job submitted while the engine was asked isn't over */
+	MAX_POSITIONS = 1 << 20, /* of one array */
 };
 
 struct user_entry {
@@ -30,20 +30,7 @@ struct live_entry {
 	UT_hash_handle hh;
 };
 
-struct jobs {
-	const struct conf *conf;
-	struct qstat q, held; /* held: those with a user hold */
-	struct record_store *store;
-	struct job *rows;
-	size_t n, alloc;
-	struct user_entry *users;
-	struct live_entry *live;
-	char *queues; /* all of them, comma separated; NULL: not asked yet */
-	time_t now;
-	struct job_query query;
-};
-
-static void job_release(struct job *j)
+void jobs_release_row(struct job *j)
 {
 	free(j->positions);
 	free(j->partition);
@@ -57,14 +44,14 @@ void jobs_free(struct jobs *jobs)
 	if (!jobs)
 		return;
 	for (size_t i = 0; i < jobs->n; i++)
-		job_release(&jobs->rows[i]);
+		jobs_release_row(&jobs->rows[i]);
 	free(jobs->rows);
-	HASH_ITER(hh, jobs->users, u, next_user) {
+	HASH_ITER (hh, jobs->users, u, next_user) {
 		HASH_DEL(jobs->users, u);
 		free(u->name);
 		free(u);
 	}
-	HASH_ITER(hh, jobs->live, l, next_live) {
+	HASH_ITER (hh, jobs->live, l, next_live) {
 		HASH_DEL(jobs->live, l);
 		free(l);
 	}
@@ -86,7 +73,7 @@ time_t jobs_time(const struct jobs *jobs)
 	return jobs->now;
 }
 
-static struct job *add_row(struct jobs *jobs)
+struct job *jobs_add_row(struct jobs *jobs)
 {
 	if (jobs->n == jobs->alloc) {
 		jobs->alloc = jobs->alloc ? 2 * jobs->alloc : 64;
@@ -139,7 +126,8 @@ bool jobs_was_known(struct jobs *jobs, uint64_t id)
 static const char *partition_of_queue(const struct conf *conf, const char *queue)
 {
 	for (size_t i = 0; i < conf->npartitions; i++)
-		if (!strcmp(conf->partitions[i].queue ? conf->partitions[i].queue : conf->partitions[i].name, queue))
+		if (!strcmp(conf->partitions[i].queue ? conf->partitions[i].queue : conf->partitions[i].name,
+			    queue))
 			return conf->partitions[i].name;
 	return queue;
 }
@@ -258,7 +246,7 @@ static int add_engine_job(struct jobs *jobs, const struct qstat_job *e, struct e
 
 	if (*e->tasks && qstat_tasks(e->tasks, MAX_POSITIONS, &positions, &npositions, err) < 0)
 		return -1;
-	j = add_row(jobs);
+	j = jobs_add_row(jobs);
 	j->id = e->id;
 	j->engine = e;
 	j->positions = positions;
@@ -328,7 +316,8 @@ static void name_waiting(struct jobs *jobs)
 		for (size_t k = i; k < jobs->n; k++) {
 			struct job *j = &jobs->rows[k];
 
-			if (j->reason || j->state != JOB_PENDING || strcmp(j->partition, jobs->rows[i].partition))
+			if (j->reason || j->state != JOB_PENDING ||
+			    strcmp(j->partition, jobs->rows[i].partition))
 				continue;
 			j->reason = waiting;
 			if (is_before(j, first))
@@ -398,7 +387,7 @@ static const char *reason_of_end(const struct job *j)
 
 static struct job *add_over(struct jobs *jobs, const struct record_job *r, const struct record_run *run)
 {
-	struct job *j = add_row(jobs);
+	struct job *j = jobs_add_row(jobs);
 
 	j->id = r->id;
 	j->record = r;
@@ -421,16 +410,18 @@ static struct job *add_over(struct jobs *jobs, const struct record_job *r, const
 	return j;
 }
 
-static void add_position(struct job *j, uint32_t position)
+void jobs_add_position(struct job *j, uint32_t position)
 {
 	j->positions = xreallocarray(j->positions, j->npositions + 1, sizeof(*j->positions));
 	j->positions[j->npositions++] = position;
 }
 
 /* Without an end, and perhaps submitted after the engine was asked: nobody knows yet. */
-static bool is_too_new(const struct jobs *jobs, const struct record_job *r, const struct record_run *run, uint32_t task)
+static bool is_too_new(const struct jobs *jobs, const struct record_job *r, const struct record_run *run,
+		       uint32_t task)
 {
-	return !(run && run->state) && !record_cancel_of(r, task) && (time_t)r->submit_time >= jobs->now - SKEW;
+	return !(run && run->state) && !record_cancel_of(r, task) &&
+	       (time_t)r->submit_time >= jobs->now - SKEW;
 }
 
 /* Elements that ran, each for itself; those that were deleted before as one. */
@@ -448,13 +439,13 @@ static void add_array_over(struct jobs *jobs, const struct record_job *r, time_t
 		    (run && run->end > 0 && (time_t)run->end < since))
 			continue;
 		if (!run && unborn) {
-			add_position(&jobs->rows[at], p);
+			jobs_add_position(&jobs->rows[at], p);
 			continue;
 		}
 		j = add_over(jobs, r, run);
 		j->is_array = true;
 		j->is_group = !run;
-		add_position(j, p);
+		jobs_add_position(j, p);
 		if (!run) {
 			unborn = j;
 			at = jobs->n - 1;
@@ -504,7 +495,8 @@ struct jobs *jobs_load(const struct conf *conf, const struct job_query *query, s
 	jobs->store = record_store_new(conf->accounting_dir, spool, conf->cluster_name);
 	jobs->now = time(NULL);
 	/* The engine first: an end is recorded before the engine forgets the job. */
-	if (qstat_list(&jobs->q, users, NULL, conf->engine_timeout, err) < 0 || load_holds(jobs, users, err) < 0)
+	if (qstat_list(&jobs->q, users, NULL, conf->engine_timeout, err) < 0 ||
+	    load_holds(jobs, users, err) < 0)
 		goto fail;
 	for (size_t i = 0; i < jobs->q.n; i++)
 		if (add_engine_job(jobs, &jobs->q.jobs[i], err) < 0)
@@ -516,166 +508,4 @@ struct jobs *jobs_load(const struct conf *conf, const struct job_query *query, s
 fail:
 	jobs_free(jobs);
 	return NULL;
-}
-
-/* --- groups --- */
-
-/* A row for one element of a group, or (element 0) of the whole of another row. */
-static struct job split_row(const struct job *from, uint32_t position)
-{
-	struct job j = *from;
-
-	j.partition = xstrdup(from->partition);
-	j.positions = NULL;
-	j.npositions = 0;
-	j.is_group = false;
-	add_position(&j, position);
-	if (j.record)
-		j.run = record_last_run(j.record, position);
-	return j;
-}
-
-void jobs_expand(struct jobs *jobs)
-{
-	struct job *old = jobs->rows;
-	size_t n = jobs->n;
-
-	jobs->rows = NULL;
-	jobs->n = jobs->alloc = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (!old[i].is_group) {
-			*add_row(jobs) = old[i];
-			continue;
-		}
-		for (size_t k = 0; k < old[i].npositions; k++)
-			*add_row(jobs) = split_row(&old[i], old[i].positions[k]);
-		job_release(&old[i]);
-	}
-	free(old);
-}
-
-/* Is row named by one of the ids; *whole: all of it? */
-static bool is_asked_for(const struct job *j, const struct job_ids *ids, bool *whole)
-{
-	bool any = false;
-
-	*whole = false;
-	for (size_t i = 0; i < ids->n; i++) {
-		const struct job_id *id = &ids->v[i];
-
-		if (!job_has_id(j, id))
-			continue;
-		any = true;
-		if (!j->is_group || (id->id == j->id && !id->has_index))
-			*whole = true;
-	}
-	return any;
-}
-
-static void keep_parts(struct jobs *jobs, struct job *group, const struct job_ids *ids)
-{
-	for (size_t k = 0; k < group->npositions; k++) {
-		struct job one = split_row(group, group->positions[k]);
-		bool whole;
-
-		if (is_asked_for(&one, ids, &whole))
-			*add_row(jobs) = one;
-		else
-			job_release(&one);
-	}
-	job_release(group);
-}
-
-static bool has_word(const struct argvec *words, const char *word)
-{
-	for (size_t i = 0; word && i < words->n; i++)
-		if (!strcmp(words->v[i], word))
-			return true;
-	return false;
-}
-
-/* A pending job may be in several partitions. */
-static bool has_partition(const struct argvec *words, const char *list)
-{
-	cleanup_argvec struct argvec partitions = ARGVEC_INIT;
-
-	job_filter_words(&partitions, list);
-	for (size_t i = 0; i < partitions.n; i++)
-		if (has_word(words, partitions.v[i]))
-			return true;
-	return false;
-}
-
-static bool has_host(const struct job *j, const struct hostlist *nodes)
-{
-	cleanup_hostlist struct hostlist hosts = HOSTLIST_INIT;
-
-	job_hosts(j, &hosts);
-	for (size_t i = 0; i < hosts.names.n; i++)
-		if (hostlist_find(nodes, hosts.names.v[i]) >= 0)
-			return true;
-	return false;
-}
-
-static bool has_user(const struct job_filter *f, uid_t uid)
-{
-	for (size_t i = 0; i < f->nusers; i++)
-		if (f->users[i] == uid)
-			return true;
-	return false;
-}
-
-static bool matches(const struct job *j, const struct job_filter *f)
-{
-	const struct record_job *r = j->record;
-
-	return !f->nothing && (!f->states || (f->states & 1u << j->state)) && (!f->has_users || has_user(f, j->uid)) &&
-	       (!f->has_names || has_word(&f->names, job_title(j))) &&
-	       (!f->has_partitions || has_partition(&f->partitions, j->partition)) &&
-	       (!f->has_accounts || has_word(&f->accounts, r ? r->account : NULL)) &&
-	       (!f->has_qos || has_word(&f->qos, r && r->qos ? r->qos : "normal")) &&
-	       (!f->has_nodes || has_host(j, &f->nodes));
-}
-
-void jobs_select(struct jobs *jobs, const struct job_filter *f)
-{
-	struct job *old = jobs->rows;
-	size_t n = jobs->n;
-
-	jobs->rows = NULL;
-	jobs->n = jobs->alloc = 0;
-	for (size_t i = 0; i < n; i++) {
-		bool whole = true;
-
-		if (!matches(&old[i], f) || (f->has_ids && !is_asked_for(&old[i], &f->ids, &whole)))
-			job_release(&old[i]);
-		else if (whole)
-			*add_row(jobs) = old[i];
-		else
-			keep_parts(jobs, &old[i], &f->ids);
-	}
-	free(old);
-}
-
-void job_filter_release(struct job_filter *f)
-{
-	job_ids_release(&f->ids);
-	argvec_release(&f->names);
-	argvec_release(&f->partitions);
-	argvec_release(&f->accounts);
-	argvec_release(&f->qos);
-	hostlist_release(&f->nodes);
-	free(f->users);
-	memset(f, 0, sizeof(*f));
-}
-
-void job_filter_words(struct argvec *out, const char *text)
-{
-	while (*text) {
-		size_t n = strcspn(text, ",");
-
-		if (n)
-			argvec_push_take(out, xstrndup(text, n));
-		text += n + (text[n] == ',');
-	}
 }

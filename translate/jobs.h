@@ -55,7 +55,7 @@ struct job {
 	bool is_array;
 	uint32_t *positions; /* engine tasks; one for an element */
 	size_t npositions;
-	bool is_group; /* pending part of an array, shown as one row */
+	bool is_group;                   /* pending part of an array, shown as one row */
 	const struct qstat_job *engine;  /* NULL: over */
 	const struct record_job *record; /* NULL: none, or not readable */
 	const struct record_run *run;    /* of an element, or of a job without array; NULL */

@@ -170,7 +170,8 @@ static void do_missing(struct work *w, const struct job_id *id)
 			log_error("Kill job error on job step id %llu.%s: Invalid job id specified",
 				  (unsigned long long)id->id, id->step);
 		else if (!w->o->quiet)
-			log_error("Kill job error on job id %llu: Invalid job id specified", (unsigned long long)id->id);
+			log_error("Kill job error on job id %llu: Invalid job id specified",
+				  (unsigned long long)id->id);
 		return;
 	}
 	/* Only the engine knows whether it is another user's; of its elements we don't know the order. */
@@ -232,8 +233,8 @@ static int make_filter(const struct scancel_options *o, struct job_filter *f)
 
 static bool has_filter(const struct job_filter *f, const struct scancel_options *o)
 {
-	return f->has_users || f->has_accounts || f->has_names || f->has_partitions || f->has_qos || f->has_nodes ||
-	       f->nothing || o->state != JOB_STATES;
+	return f->has_users || f->has_accounts || f->has_names || f->has_partitions || f->has_qos ||
+	       f->has_nodes || f->nothing || o->state != JOB_STATES;
 }
 
 /* "job_name=x user_name=y ", as Slurm lists them. */
@@ -242,9 +243,10 @@ static void say_none_matches(const struct scancel_options *o)
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	const struct {
 		const char *name, *value;
-	} filters[] = { { "account", o->account }, { "job_name", o->name },	{ "nodelist", o->nodes },
-			{ "partition", o->partition }, { "qos", o->qos },	{ "reservation", o->reservation },
-			{ "user_name", o->user },	   { "wckey", o->wckey } };
+	} filters[] = { { "account", o->account }, { "job_name", o->name },
+			{ "nodelist", o->nodes },  { "partition", o->partition },
+			{ "qos", o->qos },         { "reservation", o->reservation },
+			{ "user_name", o->user },  { "wckey", o->wckey } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		if (filters[i].value)
@@ -296,12 +298,14 @@ static int cancel(struct work *w, struct job_filter *f)
 
 static int check_cluster(const struct scancel_options *o, const struct conf *conf)
 {
-	if (!o->clusters || !*o->clusters || !strcmp(o->clusters, conf->cluster_name) || !strcmp(o->clusters, "all"))
+	if (!o->clusters || !*o->clusters || !strcmp(o->clusters, conf->cluster_name) ||
+	    !strcmp(o->clusters, "all"))
 		return 0;
 	log_error("No cluster '%s' known by database.", o->clusters);
-	log_error("'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to "
-		  "see available clusters.",
-		  o->clusters);
+	log_error(
+		"'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to "
+		"see available clusters.",
+		o->clusters);
 	return -1;
 }
 

@@ -10,8 +10,8 @@ struct scancel_options {
 	char *account, *name, *nodes, *partition, *qos, *reservation, *user, *wckey, *clusters;
 	bool batch, full, interactive, me, quiet, unchanged;
 	int verbose;
-	int signal;            /* 0: end the job */
-	enum job_state state;  /* JOB_STATES: any */
+	int signal;           /* 0: end the job */
+	enum job_state state; /* JOB_STATES: any */
 };
 
 extern const struct opt_tool scancel_options;

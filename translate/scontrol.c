@@ -19,7 +19,7 @@ struct command {
 	const char *name;
 	size_t shortest; /* letters that an abbreviation needs */
 	int (*run)(const struct scontrol_options *o, const struct command *c, int argc, char **argv);
-	int least; /* words behind the command */
+	int least;       /* words behind the command */
 	const char *why; /* not done here: what to do instead */
 };
 
@@ -184,9 +184,9 @@ static int run_refused(const struct scontrol_options *o, const struct command *c
 	return 1;
 }
 
-#define REFUSED(name, shortest, why)                                                                                 \
-	{                                                                                                            \
-		name, shortest, run_refused, 0, why                                                                  \
+#define REFUSED(name, shortest, why)                                                                         \
+	{                                                                                                    \
+		name, shortest, run_refused, 0, why                                                          \
 	}
 #define TWICE "the engine would run the old and the new copy at once; cancel the job, and submit it again"
 #define ADMIN "an administrator of the engine does that with qconf and qmod"
@@ -263,9 +263,10 @@ static int run_words(const struct scontrol_options *o, struct argvec *words)
 	if (hostnames_show((int)words->n, words->v, print_usage, &code))
 		return code;
 	if (o->clusters && *o->clusters && strcmp(o->clusters, applet_conf()->cluster_name)) {
-		log_error("'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
-			  "clusters' to see available clusters.",
-			  o->clusters);
+		log_error(
+			"'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
+			"clusters' to see available clusters.",
+			o->clusters);
 		return 1;
 	}
 	return run_command(o, (int)words->n, words->v);
@@ -288,7 +289,8 @@ static int run(int argc, char **argv)
 	int rc;
 
 	/* The configuration is read only where it is needed: every job script calls this for its host list. */
-	opt_run_init(&run_, &scontrol_options, &o, asks_version(argc, argv) ? applet_conf()->slurm_version : NULL);
+	opt_run_init(&run_, &scontrol_options, &o,
+		     asks_version(argc, argv) ? applet_conf()->slurm_version : NULL);
 	rc = opt_parse_env(&run_, environ, &err);
 	if (rc == 0)
 		rc = operands_parse(&run_, argc, argv, &words, &err);

@@ -273,7 +273,8 @@ static int print_jobs(struct jobs *jobs, const struct scontrol_options *o)
 	return 0;
 }
 
-static int print_selected(struct jobs *jobs, const struct scontrol_options *o, struct job_ids *ids, const char *id)
+static int print_selected(struct jobs *jobs, const struct scontrol_options *o, struct job_ids *ids,
+			  const char *id)
 {
 	struct job_filter f = { .has_ids = true, .ids = *ids };
 	size_t before, n;

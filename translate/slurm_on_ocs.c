@@ -17,15 +17,27 @@ static int parse_queue(const struct opt_context *ctx, struct error *err)
 }
 
 static const struct opt_row rows[] = {
-	{ .name = "apply", .help = "do it; without this the plan is printed, and nothing is changed",
-	  .parse = opt_parse_flag, FIELD(apply) },
-	{ .name = "chain", .help = "call a queue's own starter_method first, with ours as its command",
-	  .parse = opt_parse_flag, FIELD(chain) },
+	{ .name = "apply",
+	  .help = "do it; without this the plan is printed, and nothing is changed",
+	  .parse = opt_parse_flag,
+	  FIELD(apply) },
+	{ .name = "chain",
+	  .help = "call a queue's own starter_method first, with ours as its command",
+	  .parse = opt_parse_flag,
+	  FIELD(chain) },
 	{ .name = "help", .key = 'h', .help = "show this help", .parse = opt_parse_help },
-	{ .name = "queue", .key = 'q', .arg = required_argument, .metavar = "name",
-	  .help = "queue to set up, given once for each; all of the cell without it", .parse = parse_queue,
+	{ .name = "queue",
+	  .key = 'q',
+	  .arg = required_argument,
+	  .metavar = "name",
+	  .help = "queue to set up, given once for each; all of the cell without it",
+	  .parse = parse_queue,
 	  FIELD(queues) },
-	{ .name = "version", .key = 'V', .help = "show the version", .parse = opt_parse_flag, FIELD(version) },
+	{ .name = "version",
+	  .key = 'V',
+	  .help = "show the version",
+	  .parse = opt_parse_flag,
+	  FIELD(version) },
 };
 
 const struct opt_tool install_options = {
@@ -54,7 +66,8 @@ static int run_command(const struct install_options *o, const struct argvec *wor
 		rc = install_run(o, applet_conf(), &err);
 	} else if (!strcmp(command, "uninstall")) {
 		if (o->queues.n || o->chain) {
-			log_error("uninstall takes back all that install did; it has no --queue and no --chain");
+			log_error(
+				"uninstall takes back all that install did; it has no --queue and no --chain");
 			return 1;
 		}
 		rc = uninstall_run(o, applet_conf(), &err);

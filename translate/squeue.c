@@ -264,8 +264,9 @@ static int look(const struct squeue_options *o, const struct job_filter *f, cons
 {
 	cleanup_free char *users = engine_users(f);
 	uint32_t over = ~default_states() & ((1u << JOB_STATES) - 1);
-	struct job_query query = { .users = users, .over = f->states & over, .steps = o->step_flag,
-				   .partitions = true };
+	struct job_query query = {
+		.users = users, .over = f->states & over, .steps = o->step_flag, .partitions = true
+	};
 	struct error err = ERROR_INIT;
 	struct jobs *jobs;
 	int rc = 1;
@@ -297,9 +298,10 @@ static int check_cluster(const struct squeue_options *o)
 	if (!o->clusters || !*o->clusters || !strcmp(o->clusters, mine) || !strcmp(o->clusters, "all"))
 		return 0;
 	log_error("No cluster '%s' known by database.", o->clusters);
-	log_error("'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to "
-		  "see available clusters.",
-		  o->clusters);
+	log_error(
+		"'%s' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to "
+		"see available clusters.",
+		o->clusters);
 	return -1;
 }
 
@@ -322,7 +324,8 @@ static int take_words(struct squeue_options *o, const struct argvec *words)
 static int check_options(struct squeue_options *o, const struct argvec *words)
 {
 	if (o->long_list && o->format) {
-		log_fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.");
+		log_fatal(
+			"Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.");
 		return -1;
 	}
 	if (take_words(o, words) < 0 || check_cluster(o) < 0)

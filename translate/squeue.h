@@ -26,7 +26,7 @@ void squeue_options_release(struct squeue_options *o);
 /* The order of -S, applied. -1: *bad is the letter that is none. */
 int squeue_sort(struct job *rows, size_t n, const char *spec, char *bad);
 /* A line per step of the rows; steps: those to show (has_ids false: all). */
-void squeue_print_steps(const struct job *rows, size_t n, const struct squeue_options *o, const struct job_ids *steps,
-			time_t now);
+void squeue_print_steps(const struct job *rows, size_t n, const struct squeue_options *o,
+			const struct job_ids *steps, time_t now);
 
 #endif

@@ -44,7 +44,8 @@ int squeue_sort(struct job *rows, size_t n, const char *spec, char *bad)
 {
 	/* Slurm reads it from its end, and complains of the first bad letter that it meets there. */
 	for (size_t i = strlen(spec); i-- > 0;)
-		if (!strchr(",+-", spec[i]) && (spec[i] == 's' || job_field_by_letter(spec[i]) == FORMAT_LITERAL)) {
+		if (!strchr(",+-", spec[i]) &&
+		    (spec[i] == 's' || job_field_by_letter(spec[i]) == FORMAT_LITERAL)) {
 			*bad = spec[i];
 			return -1;
 		}

@@ -87,9 +87,9 @@ static const struct step_field {
 	const char *header;
 	void (*value)(const struct step_view *v, struct strbuf *out);
 } fields[] = {
-	{ 'b', "TRES_PER_JOB", null }, { 'i', "STEPID", id_text },      { 'j', "NAME", name },
-	{ 'l', "TIME_LIMIT", unlimited }, { 'M', "TIME", time_used },   { 'N', "NODELIST", node_list },
-	{ 'P', "PARTITION", partition }, { 'S', "START_TIME", start_time }, { 'u', "USER", user },
+	{ 'b', "TRES_PER_JOB", null },    { 'i', "STEPID", id_text },        { 'j', "NAME", name },
+	{ 'l', "TIME_LIMIT", unlimited }, { 'M', "TIME", time_used },        { 'N', "NODELIST", node_list },
+	{ 'P', "PARTITION", partition },  { 'S', "START_TIME", start_time }, { 'u', "USER", user },
 	{ 'U', "UID", user_id },
 };
 
@@ -137,8 +137,8 @@ static bool is_wanted(const struct step_view *v, const struct job_ids *steps)
 	return false;
 }
 
-void squeue_print_steps(const struct job *rows, size_t n, const struct squeue_options *o, const struct job_ids *steps,
-			time_t now)
+void squeue_print_steps(const struct job *rows, size_t n, const struct squeue_options *o,
+			const struct job_ids *steps, time_t now)
 {
 	cleanup_format struct format f = FORMAT_INIT;
 

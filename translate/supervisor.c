@@ -35,8 +35,13 @@ bool supervisor_tell(const struct conf *conf, const struct job *j, const char *c
 	cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	cleanup_strbuf struct strbuf err = STRBUF_INIT;
 	cleanup_free char *program = path_sibling("shim-launch", NULL);
-	struct spawn s = { .program = program, .argv = &argv, .out = &out, .err = &err, .timeout_ms = CTL_TIMEOUT_MS,
-			   .max_output = CTL_OUTPUT_MAX, .trace = true };
+	struct spawn s = { .program = program,
+			   .argv = &argv,
+			   .out = &out,
+			   .err = &err,
+			   .timeout_ms = CTL_TIMEOUT_MS,
+			   .max_output = CTL_OUTPUT_MAX,
+			   .trace = true };
 
 	if (!program || !supervisor_has(j) || open_spool(conf, j, &spool) < 0)
 		return false;
@@ -65,6 +70,7 @@ void supervisor_record_cancel(const struct conf *conf, const struct job *j)
 	record_begin(&rec, "cancel", j->id, task, j->run ? j->run->restart : 0);
 	record_int(&rec, "by", geteuid());
 	if (fd < 0 || record_append(&rec, fd, j->id, task, host, &err) < 0)
-		log_verbose("job %llu: no record of its cancellation: %s", (unsigned long long)j->id, err.text);
+		log_verbose("job %llu: no record of its cancellation: %s", (unsigned long long)j->id,
+			    err.text);
 	record_release(&rec);
 }

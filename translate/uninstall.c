@@ -44,8 +44,9 @@ static int check_jobs(const struct install_state *s, const struct conf *conf, st
 	}
 	if (!n)
 		return 0;
-	return error_set(err, ERR_ENGINE, "%zu jobs are in these queues or parallel environments (%s%s); nothing was changed", n,
-			 ids.buf, n > 10 ? " ..." : "");
+	return error_set(err, ERR_ENGINE,
+			 "%zu jobs are in these queues or parallel environments (%s%s); nothing was changed",
+			 n, ids.buf, n > 10 ? " ..." : "");
 }
 
 /* --- restoring --- */
@@ -69,7 +70,8 @@ static bool is_known(const struct argvec *names, const char *name)
 	return has_word(names, name);
 }
 
-static int restore_queue(const struct state_queue *q, const struct install_state *s, bool apply, struct error *err)
+static int restore_queue(const struct state_queue *q, const struct install_state *s, bool apply,
+			 struct error *err)
 {
 	cleanup_qconf_object struct qconf_object o = QCONF_OBJECT_INIT;
 	cleanup_free char *pe_list = NULL;

@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint32_t *tasks;
 		size_t n;
 
-		if (!j->id || !j->owner || !j->name || !j->state || !j->tasks || (j->nhosts && !j->hosts[0].is_master))
+		if (!j->id || !j->owner || !j->name || !j->state || !j->tasks ||
+		    (j->nhosts && !j->hosts[0].is_master))
 			abort();
 		if (qstat_tasks(j->tasks, 1000, &tasks, &n, NULL) == 0)
 			free(tasks);

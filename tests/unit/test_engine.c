@@ -79,9 +79,11 @@ Test(engine, says_what_the_engine_said)
 	static const struct {
 		const char *out, *err, *text;
 	} rows[] = {
-		{ "", "Unable to run job: job rejected: the requested parallel environment \"nosuch\" does not exist.\nExiting.\n",
+		{ "",
+		  "Unable to run job: job rejected: the requested parallel environment \"nosuch\" does not exist.\nExiting.\n",
 		  "job rejected: the requested parallel environment \"nosuch\" does not exist" },
-		{ "", "error: commlib error: got select error (Connection refused)\nerror: unable to send message\n",
+		{ "",
+		  "error: commlib error: got select error (Connection refused)\nerror: unable to send message\n",
 		  "commlib error: got select error (Connection refused)" },
 		{ "denied: job \"9999\" does not exist\n", "", "denied: job \"9999\" does not exist" },
 		{ "", "\ncritical error: Please set the environment variable SGE_ROOT.\n",
@@ -136,7 +138,8 @@ Test(engine, kind_is_cached_by_the_client)
 	struct stat st;
 
 	fake_open(&f);
-	fake_client(&f, "qsub", "echo OCS 9.1.5; echo usage: qsub; echo '[-par x]'; echo run >>$SGE_ROOT/runs");
+	fake_client(&f, "qsub",
+		    "echo OCS 9.1.5; echo usage: qsub; echo '[-par x]'; echo run >>$SGE_ROOT/runs");
 	cr_assert(engine_kind(&kind, &err) == 0, "%s", err.text);
 	cr_expect_str_eq(kind.version, "OCS 9.1.5");
 	cr_expect(kind.has_par && kind.has_rsmap);
@@ -152,7 +155,8 @@ Test(engine, bad_answers_are_errors)
 	static const struct {
 		const char *script, *text;
 	} rows[] = {
-		{ "echo 'error: commlib error: got select error' >&2; exit 1", "qstat: commlib error: got select error" },
+		{ "echo 'error: commlib error: got select error' >&2; exit 1",
+		  "qstat: commlib error: got select error" },
 		{ "echo \"<?xml version='1.0'?><job_info><queue_info>\"", "qstat: line 2: no element found" },
 		{ "exit 0", "qstat: line 1: no element found" },
 		{ "head -c 3000 /dev/zero", "qstat: line 1: not well-formed (invalid token)" },
@@ -198,7 +202,8 @@ Test(engine, clients_get_the_root_that_debian_has)
 	fake_client(&f, "qecho", "echo \"$SGE_ROOT $SGE_CELL $A\"");
 	unsetenv("SGE_CELL");
 	argvec_push(&argv, "qecho");
-	cr_assert(engine_run(&argv, (char *[]){ (char[]){ "A=1" }, NULL }, 5, &answer, &err) == 0, "%s", err.text);
+	cr_assert(engine_run(&argv, (char *[]){ (char[]){ "A=1" }, NULL }, 5, &answer, &err) == 0, "%s",
+		  err.text);
 	cr_expect(strstr(answer.out.buf, f.root) && strstr(answer.out.buf, " 1\n"), "%s", answer.out.buf);
 	fake_close(&f);
 }
@@ -210,8 +215,9 @@ Test(engine, an_empty_list_is_no_error)
 	struct error err = ERROR_INIT;
 
 	fake_open(&f);
-	fake_client(&f, "qconf", "[ $1 = -spl ] && { echo 'no parallel environment defined' >&2; exit 1; }\n"
-				 "[ $1 = -sql ] && { echo a.q; echo b.q; exit 0; }\necho 'denied: no' >&2; exit 1");
+	fake_client(&f, "qconf",
+		    "[ $1 = -spl ] && { echo 'no parallel environment defined' >&2; exit 1; }\n"
+		    "[ $1 = -sql ] && { echo a.q; echo b.q; exit 0; }\necho 'denied: no' >&2; exit 1");
 	cr_expect(qconf_list("-spl", &list, &err) == 0, "%s", err.text);
 	cr_expect_eq(list.n, 0);
 	cr_expect(qconf_list("-sql", &list, &err) == 0, "%s", err.text);

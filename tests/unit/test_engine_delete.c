@@ -21,7 +21,8 @@ Test(engine_delete, answers)
 		{ "denied: job \"9999\" does not exist", DELETE_UNKNOWN, 9999 },
 		{ "job \"3\" task \"12\" does not exist", DELETE_UNKNOWN, 3 },
 		{ "job \"73\" task id range \"3-4:1\" comprises no tasks", DELETE_UNKNOWN, 73 },
-		{ "bob - you do not have the necessary privileges to delete the job \"1\"", DELETE_DENIED, 1 },
+		{ "bob - you do not have the necessary privileges to delete the job \"1\"", DELETE_DENIED,
+		  1 },
 		{ "error: commlib error: got select error (Connection refused)", DELETE_OTHER, 0 },
 		{ "", DELETE_OTHER, 0 },
 	};
@@ -49,7 +50,9 @@ Test(engine_delete, tasks_of_a_group_are_few_words)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct job j = { .id = 9, .is_array = rows[i].n > 0, .positions = (uint32_t *)rows[i].positions,
+		struct job j = { .id = 9,
+				 .is_array = rows[i].n > 0,
+				 .positions = (uint32_t *)rows[i].positions,
 				 .npositions = rows[i].n };
 		struct engine_delete d = { ARGVEC_INIT };
 		cleanup_strbuf struct strbuf got = STRBUF_INIT;

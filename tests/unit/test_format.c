@@ -22,9 +22,9 @@ static char *line_of(const struct format *f, const char *value)
 	strbuf_addstr(&line, f->prefix);
 	for (size_t i = 0; i < f->n; i++)
 		format_add(&f->fields[i],
-			   f->fields[i].field == FORMAT_LITERAL ? "" :
-			   value			       ? value :
-								 job_field_at(f->fields[i].field)->header,
+			   f->fields[i].field == FORMAT_LITERAL ? ""
+			   : value                              ? value
+								: job_field_at(f->fields[i].field)->header,
 			   &line);
 	return strbuf_steal(&line);
 }
@@ -36,7 +36,8 @@ Test(format, letters)
 		const char *text, *header, *invalid;
 	} rows[] = {
 		{ "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R",
-		  "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)", "" },
+		  "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)",
+		  "" },
 		{ "lit %i", "lit JOBID", "" },
 		{ "%.10i|", "     JOBID|", "" },
 		{ "%-10i|", "%-10i|", "<->" },
@@ -118,26 +119,16 @@ Test(job_ids, grammar)
 	static const struct {
 		const char *text, *ids; /* NULL: refused */
 	} rows[] = {
-		{ "7", "7" },
-		{ "7,8", "7 8" },
-		{ "7_3", "7_3" },
-		{ "7_[1-3,5],9", "7_1 7_2 7_3 7_5 9" },
-		{ "7_", "7_0" },
-		{ "7_*", "7" },
-		{ "7.1", "7.1" },
-		{ "7_2.batch", "7_2.batch" },
-		{ "7.", "7.0" },
-		{ "700003", "700003" },
-		{ "0", NULL },
-		{ "abc", NULL },
-		{ "7x", NULL },
-		{ "7_x", NULL },
-		{ "7_[5", NULL },
-		{ "7_[a]", NULL },
-		{ "7_[1]x", NULL },
-		{ "7.x", NULL },
-		{ "-7", NULL },
-		{ "99999999999999999999999", NULL },
+		{ "7", "7" },       { "7,8", "7 8" },
+		{ "7_3", "7_3" },   { "7_[1-3,5],9", "7_1 7_2 7_3 7_5 9" },
+		{ "7_", "7_0" },    { "7_*", "7" },
+		{ "7.1", "7.1" },   { "7_2.batch", "7_2.batch" },
+		{ "7.", "7.0" },    { "700003", "700003" },
+		{ "0", NULL },      { "abc", NULL },
+		{ "7x", NULL },     { "7_x", NULL },
+		{ "7_[5", NULL },   { "7_[a]", NULL },
+		{ "7_[1]x", NULL }, { "7.x", NULL },
+		{ "-7", NULL },     { "99999999999999999999999", NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -168,11 +159,14 @@ Test(job_states, by_either_name)
 		const char *text;
 		enum job_state state;
 	} rows[] = {
-		{ "PENDING", JOB_PENDING }, { "pd", JOB_PENDING },  { "R", JOB_RUNNING },     { "completing", JOB_COMPLETING },
-		{ "CG", JOB_COMPLETING },   { "oom", JOB_OUT_OF_MEMORY }, { "TO", JOB_TIMEOUT }, { "P", JOB_STATES },
-		{ "", JOB_STATES },	    { "RUNNINGX", JOB_STATES },
+		{ "PENDING", JOB_PENDING }, { "pd", JOB_PENDING },
+		{ "R", JOB_RUNNING },       { "completing", JOB_COMPLETING },
+		{ "CG", JOB_COMPLETING },   { "oom", JOB_OUT_OF_MEMORY },
+		{ "TO", JOB_TIMEOUT },      { "P", JOB_STATES },
+		{ "", JOB_STATES },         { "RUNNINGX", JOB_STATES },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		cr_expect_eq(job_state_parse(rows[i].text, strlen(rows[i].text)), rows[i].state, "row %zu", i);
+		cr_expect_eq(job_state_parse(rows[i].text, strlen(rows[i].text)), rows[i].state, "row %zu",
+			     i);
 }

@@ -18,7 +18,8 @@ Test(install_plan, slots_of_a_queue)
 		const char *text;
 		long most;
 	} rows[] = {
-		{ "4", 4 }, { "4,[c1=8],[c2=2]", 8 }, { "0,[c1=64]", 64 }, { "", -1 }, { "x", -1 }, { "4,[c1=x]", -1 },
+		{ "4", 4 },  { "4,[c1=8],[c2=2]", 8 }, { "0,[c1=64]", 64 }, { "", -1 },
+		{ "x", -1 }, { "4,[c1=x]", -1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -44,7 +45,8 @@ Test(install_plan, a_pe_has_the_engines_attributes)
 	cr_expect(!qconf_get(&ocs, "qsort_args"));
 	cr_expect_str_eq(qconf_get(&ocs, "daemon_forks_slaves"), "FALSE");
 	cr_expect(plan_pe_is_right(&ocs, "$fill_up", &why));
-	parse("pe_name make\nslots 9\nallocation_rule $round_robin\ncontrol_slaves TRUE\nsomething_new 5\n", &like);
+	parse("pe_name make\nslots 9\nallocation_rule $round_robin\ncontrol_slaves TRUE\nsomething_new 5\n",
+	      &like);
 	plan_pe_object("x", "3", true, &like, &later);
 	cr_expect_eq(later.names.n, 5);
 	cr_expect_str_eq(qconf_get(&later, "something_new"), "NONE");
@@ -59,10 +61,14 @@ Test(install_plan, a_foreign_pe_is_refused)
 		{ "slots", "17", NULL }, /* the site's to set */
 		{ "user_lists", "team", NULL },
 		{ "accounting_summary", "TRUE", NULL },
-		{ "allocation_rule", "3", "parallel environment x.2 exists with another allocation_rule (3)" },
-		{ "control_slaves", "FALSE", "parallel environment x.2 exists with another control_slaves (FALSE)" },
-		{ "job_is_first_task", "TRUE", "parallel environment x.2 exists with another job_is_first_task (TRUE)" },
-		{ "start_proc_args", "/opt/x", "parallel environment x.2 exists with another start_proc_args (/opt/x)" },
+		{ "allocation_rule", "3",
+		  "parallel environment x.2 exists with another allocation_rule (3)" },
+		{ "control_slaves", "FALSE",
+		  "parallel environment x.2 exists with another control_slaves (FALSE)" },
+		{ "job_is_first_task", "TRUE",
+		  "parallel environment x.2 exists with another job_is_first_task (TRUE)" },
+		{ "start_proc_args", "/opt/x",
+		  "parallel environment x.2 exists with another start_proc_args (/opt/x)" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -77,7 +83,8 @@ Test(install_plan, a_foreign_pe_is_refused)
 		cr_expect_eq(rc, rows[i].text ? -1 : 0, "row %zu", i);
 		cr_expect_eq(p.npes, 0, "row %zu", i);
 		if (rows[i].text)
-			cr_expect(!strncmp(err.text, rows[i].text, strlen(rows[i].text)), "row %zu: %s", i, err.text);
+			cr_expect(!strncmp(err.text, rows[i].text, strlen(rows[i].text)), "row %zu: %s", i,
+				  err.text);
 	}
 }
 
@@ -90,7 +97,8 @@ static const struct {
 } queues[] = {
 	{ "make smp", "NONE", false, "make smp x.1 x.2", "/lib/starter", 0 },
 	{ "NONE", "none", false, "x.1 x.2", "/lib/starter", 0 },
-	{ "make,[c1=smp],[c2=NONE]", "NONE", false, "make x.1 x.2,[c1=smp x.1 x.2],[c2=NONE]", "/lib/starter", 0 },
+	{ "make,[c1=smp],[c2=NONE]", "NONE", false, "make x.1 x.2,[c1=smp x.1 x.2],[c2=NONE]", "/lib/starter",
+	  0 },
 	{ "x.2 make x.1", "/lib/starter", false, "x.2 make x.1", "/lib/starter", 0 },
 	{ "make", "/site/starter", false, NULL, NULL, 0 },
 	{ "make", "NONE,[c1=/site/starter]", false, NULL, NULL, 0 },
@@ -145,6 +153,6 @@ Test(install_plan, a_chain_calls_the_sites_starter_first)
 	qconf_set(&q, "starter_method", "/site/starter");
 	cr_assert(plan_add_queue(&p, "q", &q, &s, &err) == 0, "%s", err.text);
 	cr_assert_eq(p.queues[0].nchains, 1);
-	cr_expect(strstr(p.queues[0].chains[0].text, "\nexec /site/starter '/lib/our starter' \"$@\"\n"), "%s",
-		  p.queues[0].chains[0].text);
+	cr_expect(strstr(p.queues[0].chains[0].text, "\nexec /site/starter '/lib/our starter' \"$@\"\n"),
+		  "%s", p.queues[0].chains[0].text);
 }

@@ -5,15 +5,16 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static const char queue[] = "qname                 all.q\n"
-			    "hostlist              @allhosts\n"
-			    "seq_no                0,[c1=1],[c2=2]\n"
-			    "pe_list               make daemon_rr first_rr hook hookfail hookroot loose_rr \\\n"
-			    "                      mpi_rr slurm\n"
-			    "load_values           load_avg=0.98, \\\n"
-			    "                      load_short=0.89\n"
-			    "starter_method        NONE\n"
-			    "empty\n";
+static const char queue[] =
+	"qname                 all.q\n"
+	"hostlist              @allhosts\n"
+	"seq_no                0,[c1=1],[c2=2]\n"
+	"pe_list               make daemon_rr first_rr hook hookfail hookroot loose_rr \\\n"
+	"                      mpi_rr slurm\n"
+	"load_values           load_avg=0.98, \\\n"
+	"                      load_short=0.89\n"
+	"starter_method        NONE\n"
+	"empty\n";
 
 Test(qconf, reads_values_over_lines)
 {
@@ -22,7 +23,8 @@ Test(qconf, reads_values_over_lines)
 
 	cr_assert(qconf_parse(queue, &o, &err) == 0, "%s", err.text);
 	cr_expect_eq(o.names.n, 7);
-	cr_expect_str_eq(qconf_get(&o, "pe_list"), "make daemon_rr first_rr hook hookfail hookroot loose_rr mpi_rr slurm");
+	cr_expect_str_eq(qconf_get(&o, "pe_list"),
+			 "make daemon_rr first_rr hook hookfail hookroot loose_rr mpi_rr slurm");
 	cr_expect_str_eq(qconf_get(&o, "load_values"), "load_avg=0.98, load_short=0.89");
 	cr_expect_str_eq(qconf_get(&o, "seq_no"), "0,[c1=1],[c2=2]");
 	cr_expect_str_eq(qconf_get(&o, "empty"), "");
@@ -49,7 +51,8 @@ Test(qconf, what_it_prints_it_reads)
 
 Test(qconf, garbage_is_an_error)
 {
-	static const char *const rows[] = { "", "\n\n", "# only a comment\n", "denied: not allowed\n", "<xml/>\n" };
+	static const char *const rows[] = { "", "\n\n", "# only a comment\n", "denied: not allowed\n",
+					    "<xml/>\n" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		cleanup_qconf_object struct qconf_object o = QCONF_OBJECT_INIT;

@@ -35,8 +35,8 @@ static char *hosts_of(const struct qstat_job *j)
 	struct strbuf out = STRBUF_INIT;
 
 	for (size_t i = 0; i < j->nhosts; i++)
-		strbuf_addf(&out, "%s%s%c%u", i ? " " : "", j->hosts[i].name, j->hosts[i].is_master ? '*' : '=',
-			    j->hosts[i].slots);
+		strbuf_addf(&out, "%s%s%c%u", i ? " " : "", j->hosts[i].name,
+			    j->hosts[i].is_master ? '*' : '=', j->hosts[i].slots);
 	return strbuf_steal(&out);
 }
 
@@ -67,9 +67,10 @@ Test(qstat, jobs_of_8_1_9)
 
 		cr_expect_str_eq(j->owner, "alice");
 		cr_expect_str_eq(j->state, rows[i].state, "row %zu", i);
-		cr_expect_str_eq(j->queue ? j->queue : "-", rows[i].queue ? rows[i].queue : "-", "row %zu", i);
-		cr_expect_str_eq(j->hard_queue ? j->hard_queue : "-", rows[i].hard_queue ? rows[i].hard_queue : "-",
-				 "row %zu", i);
+		cr_expect_str_eq(j->queue ? j->queue : "-", rows[i].queue ? rows[i].queue : "-", "row %zu",
+				 i);
+		cr_expect_str_eq(j->hard_queue ? j->hard_queue : "-",
+				 rows[i].hard_queue ? rows[i].hard_queue : "-", "row %zu", i);
 		cr_expect_str_eq(j->pe ? j->pe : "-", rows[i].pe ? rows[i].pe : "-", "row %zu", i);
 		cr_expect_str_eq(hosts, rows[i].hosts, "row %zu: %s", i, hosts);
 		cr_expect_eq(j->slots, rows[i].slots, "row %zu: %u", i, j->slots);
@@ -146,7 +147,8 @@ Test(qstat, garbage_is_an_error)
 
 Test(qstat, no_jobs_is_a_success)
 {
-	static const char xml[] = "<?xml version='1.0'?>\n<job_info><queue_info>\n</queue_info><job_info></job_info></job_info>\n";
+	static const char xml[] =
+		"<?xml version='1.0'?>\n<job_info><queue_info>\n</queue_info><job_info></job_info></job_info>\n";
 	cleanup_qstat struct qstat q = QSTAT_INIT;
 	struct error err = ERROR_INIT;
 
@@ -159,10 +161,20 @@ Test(qstat, tasks)
 	static const struct {
 		const char *text, *want; /* NULL: refused */
 	} rows[] = {
-		{ "3", "3" },		 { "1-7:2", "1 3 5 7" }, { "1,4,6", "1 4 6" }, { "2-3,7-9:2", "2 3 7 9" },
-		{ "", NULL },		 { "1-", NULL },	 { "3-1", NULL },      { "0", NULL },
-		{ "1-4000000000", NULL }, { "1-9:0", NULL },	 { "1;2", NULL },      { "1,", NULL },
-		{ "1-2000", NULL },	 { "1-5:2:3", NULL },
+		{ "3", "3" },
+		{ "1-7:2", "1 3 5 7" },
+		{ "1,4,6", "1 4 6" },
+		{ "2-3,7-9:2", "2 3 7 9" },
+		{ "", NULL },
+		{ "1-", NULL },
+		{ "3-1", NULL },
+		{ "0", NULL },
+		{ "1-4000000000", NULL },
+		{ "1-9:0", NULL },
+		{ "1;2", NULL },
+		{ "1,", NULL },
+		{ "1-2000", NULL },
+		{ "1-5:2:3", NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -175,6 +187,7 @@ Test(qstat, tasks)
 		cr_expect_eq(rc, rows[i].want ? 0 : -1, "row %zu \"%s\"", i, rows[i].text);
 		for (size_t k = 0; k < n; k++)
 			strbuf_addf(&got, "%s%u", k ? " " : "", tasks[k]);
-		cr_expect_str_eq(got.buf, rows[i].want ? rows[i].want : "", "row %zu \"%s\"", i, rows[i].text);
+		cr_expect_str_eq(got.buf, rows[i].want ? rows[i].want : "", "row %zu \"%s\"", i,
+				 rows[i].text);
 	}
 }

@@ -10,7 +10,9 @@
 
 static struct record_job empty_job(uint64_t id)
 {
-	return (struct record_job){ .id = id, .nodes = RECORD_UNSET, .ntasks = RECORD_UNSET, .time_limit = RECORD_UNSET };
+	return (struct record_job){
+		.id = id, .nodes = RECORD_UNSET, .ntasks = RECORD_UNSET, .time_limit = RECORD_UNSET
+	};
 }
 
 static int add(struct record_job *j, const char *line)
@@ -18,10 +20,11 @@ static int add(struct record_job *j, const char *line)
 	return record_parse_line(j, line, strlen(line));
 }
 
-static const char submit[] = "{\"v\":1,\"event\":\"submit\",\"time\":1000.5,\"job\":7,\"task\":0,\"restart\":0,\"name\":\"tr\\u00e4in\","
-			     "\"partition\":\"all.q\",\"account\":null,\"comment\":\"c\",\"user\":\"alice\",\"nodes\":3,"
-			     "\"ntasks\":6,\"cpus_per_task\":1,\"time_limit\":600,\"work_dir\":\"/home/alice\","
-			     "\"array\":[5,9,13]}";
+static const char submit[] =
+	"{\"v\":1,\"event\":\"submit\",\"time\":1000.5,\"job\":7,\"task\":0,\"restart\":0,\"name\":\"tr\\u00e4in\","
+	"\"partition\":\"all.q\",\"account\":null,\"comment\":\"c\",\"user\":\"alice\",\"nodes\":3,"
+	"\"ntasks\":6,\"cpus_per_task\":1,\"time_limit\":600,\"work_dir\":\"/home/alice\","
+	"\"array\":[5,9,13]}";
 
 Test(recordread, a_job_from_submit_to_end)
 {
@@ -38,20 +41,35 @@ Test(recordread, a_job_from_submit_to_end)
 	cr_expect_eq(record_array_task(&j, 13), 3);
 	cr_expect_eq(record_array_task(&j, 6), 0);
 
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"start\",\"time\":1001,\"job\":7,\"task\":2,\"restart\":1,\"host\":\"c1\","
-			  "\"nodes\":[\"c1\",\"c2\"],\"slots\":[2,1],\"pid\":9}") == 0);
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"start\",\"time\":900,\"job\":7,\"task\":2,\"restart\":0,\"slots\":[\"4\"]}") == 0);
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"start\",\"time\":900,\"job\":7,\"task\":1,\"restart\":0}") == 0);
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"step_start\",\"time\":1002,\"job\":7,\"task\":2,\"restart\":1,\"step\":0,"
-			  "\"name\":\"a\",\"nodes\":[\"c1\"],\"ntasks\":2}") == 0);
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"step_end\",\"time\":1003,\"job\":7,\"task\":2,\"restart\":1,\"step\":0,"
-			  "\"state\":\"FAILED\",\"code\":3,\"signal\":0,\"utime\":0.5,\"stime\":1,\"maxrss\":100}") == 0);
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"end\",\"time\":1004,\"job\":7,\"task\":2,\"restart\":1,\"state\":\"CANCELLED\","
-			  "\"code\":0,\"signal\":15,\"by\":6001}") == 0);
-	cr_assert(add(&j, "{\"v\":1,\"event\":\"cancel\",\"time\":1005,\"job\":7,\"task\":3,\"by\":6001}") == 0);
+	cr_assert(
+		add(&j,
+		    "{\"v\":1,\"event\":\"start\",\"time\":1001,\"job\":7,\"task\":2,\"restart\":1,\"host\":\"c1\","
+		    "\"nodes\":[\"c1\",\"c2\"],\"slots\":[2,1],\"pid\":9}") == 0);
+	cr_assert(
+		add(&j,
+		    "{\"v\":1,\"event\":\"start\",\"time\":900,\"job\":7,\"task\":2,\"restart\":0,\"slots\":[\"4\"]}") ==
+		0);
+	cr_assert(add(&j, "{\"v\":1,\"event\":\"start\",\"time\":900,\"job\":7,\"task\":1,\"restart\":0}") ==
+		  0);
+	cr_assert(
+		add(&j,
+		    "{\"v\":1,\"event\":\"step_start\",\"time\":1002,\"job\":7,\"task\":2,\"restart\":1,\"step\":0,"
+		    "\"name\":\"a\",\"nodes\":[\"c1\"],\"ntasks\":2}") == 0);
+	cr_assert(
+		add(&j,
+		    "{\"v\":1,\"event\":\"step_end\",\"time\":1003,\"job\":7,\"task\":2,\"restart\":1,\"step\":0,"
+		    "\"state\":\"FAILED\",\"code\":3,\"signal\":0,\"utime\":0.5,\"stime\":1,\"maxrss\":100}") ==
+		0);
+	cr_assert(
+		add(&j,
+		    "{\"v\":1,\"event\":\"end\",\"time\":1004,\"job\":7,\"task\":2,\"restart\":1,\"state\":\"CANCELLED\","
+		    "\"code\":0,\"signal\":15,\"by\":6001}") == 0);
+	cr_assert(add(&j, "{\"v\":1,\"event\":\"cancel\",\"time\":1005,\"job\":7,\"task\":3,\"by\":6001}") ==
+		  0);
 
 	cr_expect_eq(j.nruns, 3);
-	cr_expect(j.runs[0].task == 1 && j.runs[1].task == 2 && j.runs[1].restart == 0 && j.runs[2].restart == 1);
+	cr_expect(j.runs[0].task == 1 && j.runs[1].task == 2 && j.runs[1].restart == 0 &&
+		  j.runs[2].restart == 1);
 	r = record_last_run(&j, 2);
 	cr_assert(r && r->restart == 1);
 	cr_expect(r->nodes.n == 2 && r->nslots == 2 && r->slots[0] == 2);
@@ -85,8 +103,10 @@ Test(recordread, what_is_no_record_of_the_job_changes_nothing)
 		cr_expect(add(&j, rows[i]) == -1, "row %zu", i);
 	cr_expect(!j.has_submit && j.nruns == 0 && j.last_time == 0);
 	/* wrong types are as if the member weren't there */
-	cr_expect(add(&j, "{\"v\":1,\"event\":\"submit\",\"time\":1,\"job\":7,\"name\":5,\"nodes\":-3,\"array\":{},"
-			  "\"time_limit\":9223372036854775807}") == 0);
+	cr_expect(
+		add(&j,
+		    "{\"v\":1,\"event\":\"submit\",\"time\":1,\"job\":7,\"name\":5,\"nodes\":-3,\"array\":{},"
+		    "\"time_limit\":9223372036854775807}") == 0);
 	cr_expect(!j.name && j.nodes == RECORD_UNSET && j.narray == 0 && j.time_limit == RECORD_UNSET);
 	record_job_release(&j);
 }
@@ -132,8 +152,10 @@ Test(recordstore, finds_a_jobs_files)
 
 	folder_open(&f);
 	put(f.mine, "7.head.jsonl", submit);
-	put(f.mine, "7.2.c1.jsonl", "{\"v\":1,\"event\":\"start\",\"time\":1001,\"job\":7,\"task\":2,\"restart\":0}\n{torn");
-	put(f.mine, "70.head.jsonl", "{\"v\":1,\"event\":\"submit\",\"time\":1,\"job\":70,\"name\":\"other\"}\n");
+	put(f.mine, "7.2.c1.jsonl",
+	    "{\"v\":1,\"event\":\"start\",\"time\":1001,\"job\":7,\"task\":2,\"restart\":0}\n{torn");
+	put(f.mine, "70.head.jsonl",
+	    "{\"v\":1,\"event\":\"submit\",\"time\":1,\"job\":70,\"name\":\"other\"}\n");
 	put(f.mine, "x.jsonl", submit);
 	put(f.mine, "7.head.json", submit);
 	s = record_store_new(f.dir, NULL, NULL);
@@ -177,7 +199,8 @@ Test(recordstore, another_owner_is_ignored)
 	cr_assert(chown(path, bob, bob) == 0);
 	s = record_store_new(f.dir, NULL, NULL);
 	cr_expect(!record_store_job(s, bob, 7, RECORD_ALL), "another's folder");
-	cr_expect(!record_store_job(s, 0, 7, RECORD_ALL) || !record_store_job(s, 0, 7, RECORD_ALL)->has_submit,
+	cr_expect(!record_store_job(s, 0, 7, RECORD_ALL) ||
+			  !record_store_job(s, 0, 7, RECORD_ALL)->has_submit,
 		  "another's file");
 	record_store_free(s);
 	/* a link to a file of bob's own */
@@ -186,7 +209,8 @@ Test(recordstore, another_owner_is_ignored)
 	cr_assert(symlink("7.head.jsonl", path) == 0);
 	s = record_store_new(f.dir, NULL, NULL);
 	cr_expect(record_store_job(s, bob, 7, RECORD_ALL), "bob's own");
-	cr_expect(!record_store_job(s, bob, 8, RECORD_ALL) || !record_store_job(s, bob, 8, RECORD_ALL)->has_submit,
+	cr_expect(!record_store_job(s, bob, 8, RECORD_ALL) ||
+			  !record_store_job(s, bob, 8, RECORD_ALL)->has_submit,
 		  "a link");
 	record_store_free(s);
 	folder_close(&f);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What jobs.c and job_select.c share. */
+#ifndef SOC_TRANSLATE_JOBS_PRIVATE_H
+#define SOC_TRANSLATE_JOBS_PRIVATE_H
+
+#include "translate/jobs.h"
+
+struct user_entry;
+struct live_entry;
+
+struct jobs {
+	const struct conf *conf;
+	struct qstat q, held; /* held: those with a user hold */
+	struct record_store *store;
+	struct job *rows;
+	size_t n, alloc;
+	struct user_entry *users;
+	struct live_entry *live;
+	char *queues; /* all of them, comma separated; NULL: not asked yet */
+	time_t now;
+	struct job_query query;
+};
+
+/* An empty row at the end; pointers to other rows are no longer good then. */
+struct job *jobs_add_row(struct jobs *jobs);
+void jobs_release_row(struct job *j);
+void jobs_add_position(struct job *j, uint32_t position);
+
+#endif
