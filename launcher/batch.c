@@ -24,18 +24,17 @@ extern char **environ;
 /* Signal that stands for "not launched" in Slurm's exit codes ("0:53"). */
 #define LAUNCH_FAILURE_SIGNAL 53
 
-size_t batch_spared(const struct batch *b, const pid_t **pids)
+size_t batch_spared(struct batch *b, const pid_t **pids)
 {
-	static pid_t *list;
 	const pid_t *steppers = NULL;
 	size_t n = b->steps ? steps_pids(b->steps, &steppers) : 0;
 
-	list = xreallocarray(list, n + 1, sizeof(*list));
+	b->spared = xreallocarray(b->spared, n + 1, sizeof(*b->spared));
 	if (n)
-		memcpy(list, steppers, n * sizeof(*list));
+		memcpy(b->spared, steppers, n * sizeof(*b->spared));
 	if (b->canary.pid > 0)
-		list[n++] = b->canary.pid;
-	*pids = list;
+		b->spared[n++] = b->canary.pid;
+	*pids = b->spared;
 	return n;
 }
 
@@ -307,6 +306,8 @@ static void release(struct batch *b)
 	free(b->libexec);
 	free(b->work_dir);
 	free(b->script);
+	free(b->spared);
+	loop_abandon(&b->loop);
 	env_release(&b->env);
 	env_release(&b->engine);
 	alloc_release(&b->alloc);
@@ -357,7 +358,8 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 int batch_main(int argc, char **argv)
 {
 	struct batch b = { .spool = SPOOL_INIT, .job_fd = -1, .record_fd = -1, .std_fd = { -1, -1, -1 },
-			   .script_pid = -1, .canary = { .pid = -1 } };
+			   .script_pid = -1, .canary = { .pid = -1 },
+			   .loop = { .epoll_fd = -1, .signal_fd = -1 } };
 	pid_t minder_group = getpgid(getppid());
 	int code;
 

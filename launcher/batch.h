@@ -39,6 +39,7 @@ struct batch {
 	struct canary canary;
 	struct steps *steps; /* NULL: the job runs without */
 	struct loop_child script_child;
+	pid_t *spared;       /* the last answer of batch_spared() */
 	pid_t script_pid;    /* -1: not started or ended */
 	int status;          /* wait status of the script */
 
@@ -80,6 +81,6 @@ void limits_signal(struct batch *b, int signo, bool full);
 
 /* --- batch.c --- */
 /* Processes that must not be signalled with the script's: canary, steppers, qrsh clients. Borrowed until the next call. */
-size_t batch_spared(const struct batch *b, const pid_t **pids);
+size_t batch_spared(struct batch *b, const pid_t **pids);
 
 #endif

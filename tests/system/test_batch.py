@@ -94,7 +94,7 @@ def test_hosts_of_the_engine(tmp_path):
 
 
 def test_limits_mask_and_descriptors_are_the_callers(tmp_path):
-    body = "ulimit -n; umask; grep -E '^Sig(Blk|Ign)' /proc/self/status; ls -l /proc/$$/fd | sed 's/.* -> //'"
+    body = "ulimit -n; umask; grep -E '^Sig(Blk|Ign)' /proc/self/status; ls -l /proc/$$/fd >fds; sed 's/.* -> //' fds"
     job = Job(tmp_path, script(body), umask=0o027, std_out="out")
     soft = os.sysconf("SC_OPEN_MAX")
     assert job.run().returncode == 0
