@@ -20,8 +20,6 @@ static void NORETURN sit(pid_t supervisor)
 	if (close_range(0, ~0U, 0) < 0) /* Linux before 5.9 */
 		for (int fd = 0; fd < 1024; fd++)
 			close(fd);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);

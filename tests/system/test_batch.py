@@ -93,17 +93,22 @@ def test_hosts_of_the_engine(tmp_path):
     assert (start["nodes"], start["slots"]) == (["c1", "c2"], [4, 2])
 
 
-def test_limits_mask_and_descriptors_are_the_callers(tmp_path):
-    body = "ulimit -n; umask; grep -E '^Sig(Blk|Ign)' /proc/self/status; ls -l /proc/$$/fd >fds; sed 's/.* -> //' fds"
-    job = Job(tmp_path, script(body), umask=0o027, std_out="out")
-    soft = os.sysconf("SC_OPEN_MAX")
+def test_limits_and_mask_are_the_callers(tmp_path):
+    job = Job(tmp_path, script("ulimit -n; umask; grep -E '^Sig(Blk|Ign)' /proc/self/status"), umask=0o027, std_out="out")
     assert job.run().returncode == 0
-    lines = job.output("out").splitlines()
-    assert lines[:2] == [str(soft), "0027"]
-    assert lines[2:4] == ["SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"]
-    # (10 is the shell's own: its script)
-    assert lines[5:] == ["/dev/null", f"{job.work}/out", f"{job.tmp}/slurm-on-ocs/slurm_script", f"{job.work}/out"]
+    none = "0" * 16
+    assert job.output("out") == f"{os.sysconf('SC_OPEN_MAX')}\n0027\nSigBlk:\t{none}\nSigIgn:\t{none}\n"
     assert stat.S_IMODE((job.work / "out").stat().st_mode) == 0o640
+
+
+def test_script_has_three_descriptors(tmp_path):
+    text = """#!/usr/bin/python3
+import os
+print([(fd, os.readlink(f"/proc/self/fd/{fd}")) for fd in range(64) if os.path.lexists(f"/proc/self/fd/{fd}")])
+"""
+    job = Job(tmp_path, text, std_out="out", std_err="err")
+    assert job.run().returncode == 0
+    assert job.output("out") == f"{[(0, '/dev/null'), (1, f'{job.work}/out'), (2, f'{job.work}/err')]}\n"
 
 
 def test_output_and_error_files(tmp_path):
@@ -306,12 +311,11 @@ def test_job_folder_is_private(tmp_path):
 
 
 def test_the_script_is_started_at_once(tmp_path):
-    """Microseconds between main() of the supervisor and the script's, by the kernel's clock: the best of some."""
+    """Milliseconds from the start of the minder to a program that the script starts: the best of some."""
     best = 1000.0
-    for _ in range(5):
-        job = Job(tmp_path, script("cut -d' ' -f1 /proc/uptime >/dev/null; exec date +%s%N"))
-        with job.start() as process:
-            started = time.time_ns()
-            assert process.wait(20) == 0
+    for _ in range(10):
+        job = Job(tmp_path, script("exec date +%s%N"))
+        started = time.time_ns()
+        assert job.run().returncode == 0
         best = min(best, (int(job.output()) - started) / 1e6)
-    assert best < 25, f"{best} ms"
+    assert best < 40, f"{best} ms"
