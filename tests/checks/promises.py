@@ -10,7 +10,7 @@ import dataclasses
 import pathlib
 import re
 
-ID = re.compile(r"[a-z0-9]+([-.][a-z0-9]+)*$")
+ID = re.compile(r"[a-z0-9_]+([-.][a-z0-9_]+)*$")
 TEST = re.compile(r"(tests/(?:golden|contract|system|live)/test_\w+\.py)::((?:\w+::)?test_\w+(?:\[.*\])?)$|"
                   r"(tests/unit/test_\w+\.c)::(\w+)::(\w+)$")
 
@@ -49,7 +49,7 @@ def check_rows(rows):
     wrong, seen = [], {}
     for row in rows:
         if not ID.match(row.ident):
-            wrong.append(f"{row.where}: id \"{row.ident}\": want small letters, digits, - and .")
+            wrong.append(f"{row.where}: id \"{row.ident}\": want small letters, digits, _ - and .")
         if row.ident in seen:
             wrong.append(f"{row.where}: id \"{row.ident}\" is also at {seen[row.ident]}")
         seen.setdefault(row.ident, row.where)
