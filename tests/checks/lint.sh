@@ -32,7 +32,7 @@ check_format() {
 shell_files() {
 	files '*.sh'
 	files . | while read -r file; do
-		case $file in *.sh | *.c | *.h | *.py) continue ;; esac
+		case $file in *.sh | *.c | *.h | *.py | tests/fuzz/corpus/* | tests/golden/*/*) continue ;; esac
 		head -c 64 "$file" 2>/dev/null | tr -d '\0' | grep -qE '^#!/bin/(ba|da)?sh' && echo "$file"
 	done
 }
