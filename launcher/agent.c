@@ -26,6 +26,12 @@ extern char **environ;
 #define TERM_WAIT_MS 5000
 #define POLL_MS 20
 #define SECRET_MAX 256
+/*
+ * Where the engine stops every process of a job (ENABLE_ADDGRP_KILL, systemd), the supervisor is stopped with the script
+ * and can't tell; tasks on other hosts the engine leaves running. So its silence means: suspended.
+ */
+#define HEARTBEAT_MS 2000
+#define SUSPENDED_MS 6000
 
 struct agent_step {
 	struct agent_run *agent;
@@ -57,8 +63,9 @@ struct agent_run {
 	struct agent_step *steps;
 	struct local_client *clients;
 	uint32_t next_relay;
-	bool ending;
-	struct loop_timer kill, poll;
+	bool ending, asleep; /* asleep: the supervisor is silent, our ranks are stopped */
+	int64_t last_beat;
+	struct loop_timer kill, poll, heartbeat;
 };
 
 /* --- the end --- */
@@ -253,6 +260,30 @@ static void relay_to_client(struct agent_run *a, const struct frame *f)
 
 /* --- the supervisor --- */
 
+static void set_asleep(struct agent_run *a, bool asleep)
+{
+	if (a->asleep == asleep)
+		return;
+	a->asleep = asleep;
+	kill_steppers(a, asleep ? SIGSTOP : SIGCONT);
+}
+
+static void on_heartbeat(void *arg)
+{
+	struct agent_run *a = arg;
+	int64_t now = loop_now();
+
+	if (!a->channel || a->ending)
+		return;
+	/* we were stopped ourselves: nothing can be concluded from what we didn't hear */
+	if (now - a->last_beat > 2 * HEARTBEAT_MS)
+		a->channel->last_heard = now;
+	a->last_beat = now;
+	set_asleep(a, now - a->channel->last_heard > SUSPENDED_MS);
+	channel_send(a->channel, FRAME_PING, 0, 0, NULL, 0);
+	loop_timer_set(&a->loop, &a->heartbeat, HEARTBEAT_MS, on_heartbeat, a);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
 	struct agent_run *a = arg;
@@ -322,6 +353,8 @@ static void on_dialed(void *arg, struct channel *ch, const char *why)
 		return;
 	}
 	channel_send(ch, FRAME_AGENT_READY, 0, 0, NULL, 0);
+	a->last_beat = loop_now();
+	on_heartbeat(a);
 }
 
 static int dial(struct agent_run *a, struct error *err)

@@ -195,12 +195,15 @@ static int load_job(struct batch *b, const char *spool_dir, struct error *err)
 	return alloc_load(&b->alloc, &b->job, &b->engine, err);
 }
 
-/* $TMPDIR/slurm-on-ocs: a folder of this job's alone, that the engine removes. */
+/*
+ * $TMPDIR/slurm-on-ocs: a folder of this job's alone, that the engine removes. Job numbers can be guessed: whoever made
+ * the engine's folder before the engine, could replace ours in it.
+ */
 static int make_job_dir(struct batch *b, struct error *err)
 {
 	const char *tmp = env_get(&b->engine, "TMPDIR");
 
-	if (tmp && *tmp == '/') {
+	if (tmp && *tmp == '/' && path_is_guarded(tmp)) {
 		b->job_dir = path_join(tmp, "slurm-on-ocs");
 	} else {
 		b->job_dir = xasprintf("/tmp/slurm-on-ocs-%u-%" PRIu64, (unsigned)getuid(), b->alloc.job_id);

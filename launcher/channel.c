@@ -153,6 +153,7 @@ void channel_send_parts(struct channel *ch, uint8_t type, uint32_t rank, const v
 static void opened(struct channel *ch)
 {
 	ch->state = CHANNEL_OPEN;
+	ch->last_heard = loop_now();
 	loop_timer_cancel(ch->loop, &ch->deadline);
 	ch->ops->open(ch->arg);
 }
@@ -199,6 +200,7 @@ static int take_auth(struct channel *ch, const struct frame *f, struct error *er
 
 static void deliver(struct channel *ch, const struct frame *f)
 {
+	ch->last_heard = loop_now();
 	if (f->type == FRAME_PING)
 		channel_send(ch, FRAME_PONG, 0, 0, NULL, 0);
 	else if (f->type != FRAME_PONG)

@@ -41,6 +41,7 @@ struct channel {
 	uint32_t ping_ms, silence_ms;
 	bool sent_since_ping, tcp;
 	int64_t last_tick;
+	int64_t last_heard;   /* ms: when the peer's process (not only its kernel) last said something */
 };
 
 /* fd is the channel's from now on (nonblocking, close-on-exec). A plain channel is open at once. */

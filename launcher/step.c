@@ -130,8 +130,8 @@ static int listen_unix(struct srun *s, struct error *err)
 	fd = net_listen_unix(s->job_dir, s->unix_name, err);
 	if (fd < 0)
 		return -1;
-	return net_listener_start(&s->unix_listener, &s->loop, fd, true, s->g.auth_timeout * 1000, &step_listener_ops, s,
-				  err);
+	return net_listener_start(&s->unix_listener, &s->loop, fd, true, s->g.auth_timeout * 1000,
+				  &step_listener_ops, s, err);
 }
 
 static int listen_tcp(struct srun *s, struct error *err)
@@ -140,8 +140,8 @@ static int listen_tcp(struct srun *s, struct error *err)
 
 	if (fd < 0)
 		return -1;
-	return net_listener_start(&s->tcp_listener, &s->loop, fd, false, s->g.auth_timeout * 1000, &step_listener_ops, s,
-				  err);
+	return net_listener_start(&s->tcp_listener, &s->loop, fd, false, s->g.auth_timeout * 1000,
+				  &step_listener_ops, s, err);
 }
 
 static void on_launch_limit(void *arg)
@@ -185,7 +185,8 @@ static int launch(struct srun *s, struct error *err)
 static void say_waited(struct srun *s, bool told)
 {
 	if (!told)
-		log_info("Job %s step creation temporarily disabled, retrying (Requested nodes are busy)", job_text(s));
+		log_info("Job %s step creation temporarily disabled, retrying (Requested nodes are busy)",
+			 job_text(s));
 	log_info("Step created for job %s", job_text(s));
 }
 
@@ -284,9 +285,10 @@ static int connect_supervisor(struct srun *s, struct error *err)
 	int fd;
 
 	if (!dir || dir[0] != '/')
-		return error_set(err, ERR_VALUE,
-				 "Unable to create step for job %s: SOO_JOB_DIR is not set: srun runs inside jobs of sbatch",
-				 job_text(s));
+		return error_set(
+			err, ERR_VALUE,
+			"Unable to create step for job %s: SOO_JOB_DIR is not set: srun runs inside jobs of sbatch",
+			job_text(s));
 	s->job_dir = xstrdup(dir);
 	path = path_join(dir, "ctl");
 	fd = net_connect_unix(path, err);
@@ -306,16 +308,14 @@ static int connect_supervisor(struct srun *s, struct error *err)
 static void ask(struct srun *s)
 {
 	cleanup_strbuf struct strbuf out = STRBUF_INIT;
-	cleanup_strbuf struct strbuf command = STRBUF_INIT;
 	struct step_create c = {
 		.want = s->want,
 		.immediate = s->spec.immediate,
 		.name = s->spec.name ? s->spec.name : (char *)path_basename(s->spec.argv.v[0]),
+		.command = s->spec.argv.v[0], /* no arguments: everybody may read the record */
 		.pid = (uint32_t)getpid(),
 	};
 
-	argvec_quote(&s->spec.argv, &command);
-	c.command = command.buf;
 	step_create_pack(&c, &out);
 	channel_send(&s->ctl, FRAME_STEP_CREATE, 0, 0, out.buf, out.len);
 	channel_flush(&s->ctl);
@@ -330,7 +330,8 @@ static int read_spec(struct srun *s, const char *text, struct error *err)
 	long fd = strtol(text, &end, 10);
 
 	if (*end || fd < 3 || fd > INT32_MAX)
-		return error_set(err, ERR_USAGE, "usage: shim-launch step FD; it is started by srun, not by hand");
+		return error_set(err, ERR_USAGE,
+				 "usage: shim-launch step FD; it is started by srun, not by hand");
 	if (lseek((int)fd, 0, SEEK_SET) < 0 || fd_read_to_eof((int)fd, SPEC_MAX, &bytes) < 0)
 		return error_errno(err, "step request");
 	close((int)fd);
@@ -385,7 +386,8 @@ static void print_lines(const char *text)
 static int settle(struct srun *s)
 {
 	cleanup_argvec struct argvec warnings = ARGVEC_INIT;
-	struct layout_job job = { .nodes = env_number("SLURM_JOB_NUM_NODES"), .nodelist = getenv("SLURM_JOB_NODELIST"),
+	struct layout_job job = { .nodes = env_number("SLURM_JOB_NUM_NODES"),
+				  .nodelist = getenv("SLURM_JOB_NODELIST"),
 				  .cpus_per_node = getenv("SLURM_JOB_CPUS_PER_NODE") };
 	struct error err = ERROR_INIT;
 	int rc;
@@ -416,7 +418,8 @@ static void on_signal(void *arg, int signo, pid_t sender)
 
 static int start(struct srun *s, struct error *err)
 {
-	static const int handled[] = { SIGINT, SIGQUIT, SIGCONT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2, SIGPIPE };
+	static const int handled[] = { SIGINT,  SIGQUIT, SIGCONT, SIGTERM, SIGHUP,
+				       SIGALRM, SIGUSR1, SIGUSR2, SIGPIPE };
 	sigset_t mask;
 
 	sigemptyset(&mask);
@@ -448,7 +451,8 @@ static void keep_limits(struct srun *s)
 	for (int i = 0; i < HOSTSPEC_LIMITS; i++) {
 		struct rlimit rl;
 
-		s->limits[i] = getrlimit(i, &rl) < 0 || rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX : rl.rlim_cur;
+		s->limits[i] =
+			getrlimit(i, &rl) < 0 || rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX : rl.rlim_cur;
 	}
 	fd_raise_limit();
 }

@@ -151,12 +151,15 @@ void end_task_lost(struct srun *s, uint32_t rank)
 
 /* --- the end of the step before its tasks' --- */
 
+/* In Slurm it is the first host's manager that says it, as long as it has a task. */
 static void say_cancelled(const struct srun *s, const char *why)
 {
 	time_t now = time(NULL);
 	struct tm tm;
 	char when[32] = "";
 
+	if (s->hosts[0].reported == s->g.layout.tasks[0])
+		return;
 	if (localtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
 	log_bare("slurmstepd: error: *** STEP %s ON %s CANCELLED AT %s%s ***", step_name(s), s->g.hosts[0].name, when, why);
