@@ -23,6 +23,16 @@ static void partition_release(struct conf_partition *p)
 	free(p->pe);
 }
 
+static void maps_release(struct conf_maps *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		free(m->v[i].name);
+		free(m->v[i].complex);
+		free(m->v[i].request);
+	}
+	free(m->v);
+}
+
 void conf_release(struct conf *c)
 {
 	for (size_t i = 0; i < conf_nkeys; i++) {
@@ -30,6 +40,8 @@ void conf_release(struct conf *c)
 			free(*(char **)field(c, &conf_keys[i]));
 		else if (conf_keys[i].type == CONF_LIST)
 			argvec_release(field(c, &conf_keys[i]));
+		else if (conf_keys[i].type == CONF_MAPS)
+			maps_release(field(c, &conf_keys[i]));
 	}
 	for (size_t i = 0; i < c->npartitions; i++)
 		partition_release(&c->partitions[i]);
@@ -147,26 +159,62 @@ static int read_list(const config_setting_t *s, struct argvec *out, struct error
 	return 0;
 }
 
-static int read_partition(const config_setting_t *group, struct conf_partition *p, struct error *err)
+/* The settings of one group of a list into base, by the table of n keys; the first of them is its name. */
+static int read_group(const config_setting_t *group, const struct conf_key *keys, size_t n, void *base,
+		      struct error *err)
 {
-	if (!config_setting_is_group(group))
-		return fail_at(group, err, "partitions must be a list of groups: ( { name = \"...\"; } )");
+	const char *list = config_setting_name(config_setting_parent(group));
+	cleanup_free char *text = NULL;
+
+	if (!config_setting_is_group(group)) {
+		text = xasprintf("%s must be a list of groups: ( { name = \"...\"; } )", list);
+		return fail_at(group, err, text);
+	}
 	for (int i = 0; i < config_setting_length(group); i++) {
 		const config_setting_t *s = config_setting_get_elem(group, (unsigned)i);
 		size_t k;
 
-		for (k = 0; k < conf_npartition_keys; k++)
-			if (!strcmp(conf_partition_keys[k].name, config_setting_name(s)))
+		for (k = 0; k < n; k++)
+			if (!strcmp(keys[k].name, config_setting_name(s)))
 				break;
-		if (k == conf_npartition_keys)
-			return unknown_key(s, conf_partition_keys, conf_npartition_keys, err);
-		if (read_string(s, field(p, &conf_partition_keys[k]), err) < 0)
+		if (k == n)
+			return unknown_key(s, keys, n, err);
+		if (read_string(s, field(base, &keys[k]), err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int read_partition(const config_setting_t *group, struct conf_partition *p, struct error *err)
+{
+	if (read_group(group, conf_partition_keys, conf_npartition_keys, p, err) < 0)
+		return -1;
 	if (!p->name)
 		return fail_at(group, err, "a partition needs a name");
 	if (!p->queue)
 		p->queue = xstrdup(p->name);
+	return 0;
+}
+
+static int read_maps(const config_setting_t *s, struct conf_maps *m, struct error *err)
+{
+	cleanup_free char *text = NULL;
+
+	if (!config_setting_is_list(s))
+		return wrong_type(s, "a list of groups: ( { name = \"...\"; } )", err);
+	m->v = xcalloc((size_t)config_setting_length(s), sizeof(*m->v));
+	for (int i = 0; i < config_setting_length(s); i++) {
+		const config_setting_t *group = config_setting_get_elem(s, (unsigned)i);
+		struct conf_map *row = &m->v[m->n++];
+
+		if (read_group(group, conf_map_keys, conf_nmap_keys, row, err) < 0)
+			return -1;
+		if (row->name && conf_map(m, row->name, NULL) == row)
+			continue;
+		text = row->name ? xasprintf("%s is there twice", row->name) :
+				   xasprintf("a group of %s needs a name", config_setting_name(s));
+		return fail_at(group, err, text);
+	}
 	return 0;
 }
 
@@ -206,6 +254,8 @@ static int read_key(const config_setting_t *s, const struct conf_key *k, struct 
 		return read_list(s, field(c, k), err);
 	case CONF_PARTITIONS:
 		return read_partitions(s, c, err);
+	case CONF_MAPS:
+		return read_maps(s, field(c, k), err);
 	}
 	return 0;
 }
@@ -358,6 +408,20 @@ const struct conf_partition *conf_partition(const struct conf *c, const char *na
 	for (size_t i = 0; i < c->npartitions; i++)
 		if (!strcmp(c->partitions[i].name, name))
 			return &c->partitions[i];
+	return NULL;
+}
+
+const struct conf_map *conf_map(const struct conf_maps *m, const char *name, const char *type)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < m->n; i++) {
+		const char *row = m->v[i].name;
+
+		if (!strncmp(row, name, n) &&
+		    (type ? row[n] == ':' && !strcmp(row + n + 1, type) : row[n] == '\0'))
+			return &m->v[i];
+	}
 	return NULL;
 }
 

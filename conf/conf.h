@@ -19,6 +19,18 @@ struct conf_partition {
 	char *pe;    /* a PE to use for it; NULL: found */
 };
 
+/* What a word of Slurm's (a feature, a generic resource) is in the cell. */
+struct conf_map {
+	char *name;    /* "intel"; "gpu:a100" */
+	char *complex; /* NULL: of the row's name */
+	char *request; /* more of -l: "cpu_model=intel*"; NULL */
+};
+
+struct conf_maps {
+	struct conf_map *v;
+	size_t n;
+};
+
 struct conf {
 	char *file; /* where it was read from; NULL: defaults only */
 
@@ -31,6 +43,10 @@ struct conf {
 	char *pe_family;      /* prefix of the installer's PEs: "slurm-on-ocs" (".<k>", ".fill" behind it) */
 	char *spool_dir;      /* "~/.slurm-on-ocs"; a leading ~ is the user's home */
 	char *accounting_dir; /* default $SGE_ROOT/$SGE_CELL/common/slurm-on-ocs/acct */
+	char *memory_complex; /* NULL: found; "none": memory isn't asked for */
+	char *exclusive_complex, *tmp_complex; /* NULL: found */
+	char *gpu_complex;                     /* "gpu" */
+	struct conf_maps features, gres;
 	struct argvec native_pes; /* PEs whose native jobs get SLURM_* too (besides ours) */
 	char *container_runtimes; /* ':'-separated names at whose exec the preload takes itself out; NULL: compiled in */
 	int engine_timeout; /* s for one engine command: 60 */
@@ -65,6 +81,8 @@ int conf_load_text(struct conf *c, const char *name, const char *text, struct er
 void conf_release(struct conf *c);
 /* The row of a partition, or NULL. */
 const struct conf_partition *conf_partition(const struct conf *c, const char *name);
+/* The row named name[:type] (type NULL: name alone), or NULL. */
+const struct conf_map *conf_map(const struct conf_maps *m, const char *name, const char *type);
 /* spool_dir with its leading ~ replaced by the user's home ($HOME, else the passwd entry). Caller frees. */
 char *conf_spool_dir(const struct conf *c, struct error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conf/keys.h"
 
+#include "common/mem.h"
 #include "common/strbuf.h"
 #include "conf/conf.h"
 
@@ -20,6 +21,12 @@
 #define PARTITION(field, why, show, words) \
 	{ .name = #field, .type = CONF_STRING, .offset = offsetof(struct conf_partition, field), .otherwise = why, \
 	  .example = show, .text = words }
+#define MAP(field, why, show, words) \
+	{ .name = #field, .type = CONF_STRING, .offset = offsetof(struct conf_map, field), .otherwise = why, \
+	  .example = show, .text = words }
+#define MAPS(field, why, show, words) \
+	{ .name = #field, .type = CONF_MAPS, .offset = offsetof(struct conf, field), .otherwise = why, \
+	  .example = show, .text = words }
 
 const struct conf_key conf_keys[] = {
 	STRING(cluster_name, NULL, "$SGE_CLUSTER_NAME, else the name of the cell", "\"cluster\"",
@@ -33,6 +40,19 @@ const struct conf_key conf_keys[] = {
 	  .text = "Partitions that aren't simply the queue of the same name: a list of groups." },
 	STRING(pe_family, "slurm-on-ocs", NULL, NULL,
 	       "Prefix of the parallel environments that the installer makes."),
+	STRING(memory_complex, NULL, "the cell's first memory consumable that is no limit, HOST ones before others",
+	       "\"mem\"",
+	       "Complex that --mem, --mem-per-cpu and --mem-per-gpu ask for; \"none\": memory isn't asked for."),
+	STRING(exclusive_complex, NULL, "the cell's first complex with relop EXCL", "\"exclusive\"",
+	       "Complex that --exclusive asks for."),
+	STRING(tmp_complex, NULL, "none: --tmp is refused", "\"scratch\"", "Complex that --tmp asks for."),
+	STRING(gpu_complex, "gpu", NULL, NULL, "Complex of GPUs that are asked for without a type."),
+	MAPS(gres, "each is the complex of its own name; GPUs have no types",
+	     "( { name = \"gpu:a100\"; complex = \"gpu_a100\"; } )",
+	     "Generic resources, with or without a type, that aren't the complex of the same name: a list of groups."),
+	MAPS(features, "each is the BOOL complex of its own name",
+	     "( { name = \"intel\"; request = \"cpu_model=intel*\"; } )",
+	     "Features for --constraint: a list of groups."),
 	STRING(spool_dir, "~/.slurm-on-ocs", NULL, NULL,
 	       "Folder for the files of a user's jobs; on all hosts, writable by the user; a leading ~ is the user's home."),
 	STRING(accounting_dir, NULL, "$SGE_ROOT/$SGE_CELL/common/slurm-on-ocs/acct", "\"/var/lib/slurm-on-ocs/acct\"",
@@ -66,9 +86,16 @@ const struct conf_key conf_partition_keys[] = {
 	PARTITION(queue, "the partition's name", NULL, "Queue of the engine."),
 	PARTITION(pe, "found", NULL, "Parallel environment for its jobs."),
 };
+
+const struct conf_key conf_map_keys[] = {
+	MAP(name, NULL, NULL, "Name of the feature, or of the generic resource (\"gpu:a100\": with this type)."),
+	MAP(complex, "of the same name", NULL, "Complex of the engine."),
+	MAP(request, "nothing more", NULL, "What else is asked for, as -l of qsub has it."),
+};
 /* clang-format on */
 
 const size_t conf_npartition_keys = ARRAY_SIZE(conf_partition_keys);
+const size_t conf_nmap_keys = ARRAY_SIZE(conf_map_keys);
 
 /* The default as libconfig has it; an example where there is no plain one. */
 static void add_value(struct strbuf *out, const struct conf_key *k)
@@ -138,20 +165,30 @@ static void add_manual_key(struct strbuf *out, const struct conf_key *k, const c
 	strbuf_addstr(out, "\n\n");
 }
 
+/* The settings of one group of the list k. */
+static void add_manual_group(struct strbuf *out, const struct conf_key *k)
+{
+	bool maps = k->type == CONF_MAPS;
+	const struct conf_key *keys = maps ? conf_map_keys : conf_partition_keys;
+	size_t n = maps ? conf_nmap_keys : conf_npartition_keys;
+	cleanup_free char *kind = xasprintf("string, in a group of %s", k->name);
+
+	for (size_t i = 0; i < n; i++)
+		add_manual_key(out, &keys[i], kind);
+}
+
 char *conf_manual(void)
 {
 	static const char *const kinds[] = {
 		[CONF_STRING] = "string", [CONF_INT] = "number",      [CONF_BOOL] = "true or false",
-		[CONF_LIST] = "array",    [CONF_PARTITIONS] = "list",
+		[CONF_LIST] = "array",    [CONF_PARTITIONS] = "list", [CONF_MAPS] = "list",
 	};
 	struct strbuf out = STRBUF_INIT;
 
 	for (size_t i = 0; i < conf_nkeys; i++) {
 		add_manual_key(&out, &conf_keys[i], kinds[conf_keys[i].type]);
-		if (conf_keys[i].type != CONF_PARTITIONS)
-			continue;
-		for (size_t j = 0; j < conf_npartition_keys; j++)
-			add_manual_key(&out, &conf_partition_keys[j], "string, in a group of partitions");
+		if (conf_keys[i].type == CONF_PARTITIONS || conf_keys[i].type == CONF_MAPS)
+			add_manual_group(&out, &conf_keys[i]);
 	}
 	return strbuf_steal(&out);
 }

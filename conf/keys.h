@@ -14,6 +14,7 @@ enum conf_type {
 	CONF_BOOL,       /* bool */
 	CONF_LIST,       /* struct argvec */
 	CONF_PARTITIONS, /* partitions, npartitions */
+	CONF_MAPS,       /* struct conf_maps */
 };
 
 struct conf_key {
@@ -35,5 +36,8 @@ extern const size_t conf_nkeys;
 /* Settings of one group of `partitions`; offsets are in struct conf_partition, every type is CONF_STRING. */
 extern const struct conf_key conf_partition_keys[];
 extern const size_t conf_npartition_keys;
+/* The same of one group of a CONF_MAPS; offsets are in struct conf_map. */
+extern const struct conf_key conf_map_keys[];
+extern const size_t conf_nmap_keys;
 
 #endif

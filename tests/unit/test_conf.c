@@ -107,6 +107,11 @@ static const struct {
 	{ "partitions = ( 1 );", "1: partitions must be a list of groups: ( { name = \"...\"; } )" },
 	{ "partitions = ( { queue = \"q\"; } );", "1: a partition needs a name" },
 	{ "partitions = ( { nam = \"q\"; } );", "1: unknown key \"nam\"; did you mean \"name\"?" },
+	{ "gres = ( { name = \"gpu:a\"; compex = \"x\"; } );", "1: unknown key \"compex\"; did you mean \"complex\"?" },
+	{ "features = { };", "1: features must be a list of groups: ( { name = \"...\"; } )" },
+	{ "features = ( 1 );", "1: features must be a list of groups: ( { name = \"...\"; } )" },
+	{ "features = ( { request = \"a=1\"; } );", "1: a group of features needs a name" },
+	{ "gres = (\n{ name = \"g\"; },\n{ name = \"g\"; } );", "3: g is there twice" },
 	{ "partitions = (\n{ name = \"q\"; },\n{ name = \"q\"; } );", "3: partition q is there twice" },
 	{ "port_last = 2000;", "1: port_first is above port_last" },
 	{ "\ncontrol_timeout = 5;", "2: ping_interval must be below control_timeout" },
@@ -270,4 +275,27 @@ Test(conf, spool_dir_of_the_user)
 		cr_assert_not_null(dir);
 		cr_expect_eq(dir[0], '/');
 	}
+}
+
+Test(conf, maps)
+{
+	struct error err = ERROR_INIT;
+	struct conf c = CONF_INIT;
+	const struct conf_map *row;
+
+	cr_assert_eq(conf_load_text(&c, "x",
+				    "gres = ( { name = \"gpu:a100\"; complex = \"ga\"; request = \"m=1\"; },"
+				    " { name = \"gpu\"; } );",
+				    &err),
+		     0, "%s", err.text);
+	cr_expect_eq(c.gres.n, 2);
+	row = conf_map(&c.gres, "gpu", "a100");
+	cr_assert_not_null(row);
+	cr_expect_str_eq(row->complex, "ga");
+	cr_expect_str_eq(row->request, "m=1");
+	cr_expect_eq(conf_map(&c.gres, "gpu", NULL), &c.gres.v[1]);
+	cr_expect_null(conf_map(&c.gres, "gpu", "a10"));
+	cr_expect_null(conf_map(&c.gres, "gp", NULL));
+	cr_expect_null(conf_map(&c.features, "gpu", NULL));
+	conf_release(&c);
 }
