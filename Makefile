@@ -29,6 +29,7 @@ soc_LDFLAGS += -fsanitize=address,undefined
 STATIC := -Wl,-z,now
 else
 STATIC := -static
+soc_CFLAGS += -fno-asynchronous-unwind-tables
 endif
 ifeq ($(MODE),fuzz)
 soc_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
