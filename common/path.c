@@ -107,6 +107,38 @@ int path_open_private_dir(const char *path, bool make, struct error *err)
 	return path_open_private_dirat(AT_FDCWD, path, make, err);
 }
 
+bool path_is_guarded(const char *dir)
+{
+	struct stat name, folder;
+
+	/* of a link, too, the owner counts: he can let it point elsewhere */
+	if (lstat(dir, &name) < 0 || stat(dir, &folder) < 0 || !S_ISDIR(folder.st_mode))
+		return false;
+	if ((name.st_uid && name.st_uid != geteuid()) || (folder.st_uid && folder.st_uid != geteuid()))
+		return false;
+	return !(folder.st_mode & 022) || (folder.st_mode & S_ISVTX);
+}
+
+int path_open_job_dir(const char *tmpdir, char **path, bool *made, struct error *err)
+{
+	int fd = -1;
+
+	*made = false;
+	*path = NULL;
+	if (tmpdir && *tmpdir == '/' && path_is_guarded(tmpdir)) {
+		*path = path_join(tmpdir, "slurm-on-ocs");
+		fd = path_open_private_dir(*path, true, NULL);
+	}
+	if (fd >= 0)
+		return fd;
+	free(*path);
+	*path = xstrdup("/tmp/slurm-on-ocs-XXXXXX");
+	*made = mkdtemp(*path) != NULL;
+	if (!*made)
+		return error_errno(err, "cannot make the job's folder in /tmp");
+	return path_open_private_dir(*path, false, err);
+}
+
 int path_open_ownedat(int dirfd, const char *name, uid_t owner, struct error *err)
 {
 	cleanup_fd int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

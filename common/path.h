@@ -27,6 +27,14 @@ int path_mkdirs(const char *path, mode_t mode);
 int path_open_private_dir(const char *path, bool make, struct error *err);
 /* The same below a folder already open. */
 int path_open_private_dirat(int dirfd, const char *name, bool make, struct error *err);
+/* Is dir this user's or root's, and can nobody else rename or remove what this user makes in it? */
+bool path_is_guarded(const char *dir);
+/*
+ * Opens a job's private folder, "slurm-on-ocs" in tmpdir ($TMPDIR; may be NULL). Its number can be guessed: where another
+ * user has laid something in the way there, it is a folder of a random name in /tmp, and *made says to remove it.
+ * *path is the caller's.
+ */
+int path_open_job_dir(const char *tmpdir, char **path, bool *made, struct error *err);
 /* Opens a regular file below dirfd that owner owns (O_NOFOLLOW, no FIFO, no device); -1 with err. */
 int path_open_ownedat(int dirfd, const char *name, uid_t owner, struct error *err);
 /* Writes a new file (O_EXCL|O_NOFOLLOW, mode) below dirfd whole, fsync'ed if sync; on failure it is gone again. */

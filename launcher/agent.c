@@ -54,6 +54,7 @@ struct agent_run {
 	struct canary canary;
 	struct env env;      /* what belongs to this host */
 	char *job_dir;
+	bool own_job_dir; /* not below TMPDIR: nobody else removes it */
 	unsigned char key[AUTH_KEY];
 	char *addresses;
 	uint16_t port;
@@ -416,14 +417,10 @@ static int parse_arguments(struct agent_run *a, int argc, char **argv, struct er
 
 static int make_job_dir(struct agent_run *a, struct error *err)
 {
-	const char *tmp = env_get(&a->env, "TMPDIR");
-	int fd;
+	int fd = path_open_job_dir(env_get(&a->env, "TMPDIR"), &a->job_dir, &a->own_job_dir, err);
 
-	a->job_dir = tmp && *tmp == '/' ? path_join(tmp, "slurm-on-ocs")
-					: xasprintf("/tmp/slurm-on-ocs-%u-%s", (unsigned)getuid(), getenv("JOB_ID"));
-	fd = path_open_private_dir(a->job_dir, true, err);
 	if (fd < 0)
-		return error_wrap(err, "TMPDIR");
+		return -1;
 	close(fd);
 	env_set(&a->env, "SOO_JOB_DIR", a->job_dir);
 	return 0;
@@ -465,6 +462,8 @@ int agent_main(int argc, char **argv)
 	}
 	if (a.canary.pid > 0)
 		canary_stop(&a.canary, &a.loop);
+	if (a.own_job_dir)
+		path_remove_treeat(AT_FDCWD, a.job_dir);
 	sodium_memzero(a.key, sizeof(a.key));
 	return code;
 }

@@ -195,24 +195,10 @@ static int load_job(struct batch *b, const char *spool_dir, struct error *err)
 	return alloc_load(&b->alloc, &b->job, &b->engine, err);
 }
 
-/*
- * $TMPDIR/slurm-on-ocs: a folder of this job's alone, that the engine removes. Job numbers can be guessed: whoever made
- * the engine's folder before the engine, could replace ours in it.
- */
 static int make_job_dir(struct batch *b, struct error *err)
 {
-	const char *tmp = env_get(&b->engine, "TMPDIR");
-
-	if (tmp && *tmp == '/' && path_is_guarded(tmp)) {
-		b->job_dir = path_join(tmp, "slurm-on-ocs");
-	} else {
-		b->job_dir = xasprintf("/tmp/slurm-on-ocs-%u-%" PRIu64, (unsigned)getuid(), b->alloc.job_id);
-		b->own_job_dir = true;
-	}
-	b->job_fd = path_open_private_dir(b->job_dir, true, err);
-	if (b->job_fd < 0)
-		return error_wrap(err, "TMPDIR");
-	return 0;
+	b->job_fd = path_open_job_dir(env_get(&b->engine, "TMPDIR"), &b->job_dir, &b->own_job_dir, err);
+	return b->job_fd < 0 ? -1 : 0;
 }
 
 static void open_records(struct batch *b)

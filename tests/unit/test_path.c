@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/fd.h"
+#include "common/mem.h"
 #include "common/path.h"
 
 #include <criterion/criterion.h>
@@ -108,6 +109,68 @@ Test(path, a_private_folder_is_real_and_closed_to_others)
 	cr_expect_eq(path_open_private_dir("l", true, &err), -1);
 	cr_expect_eq(mkfifo("fifo", 0600), 0);
 	cr_expect_eq(path_open_private_dir("fifo", true, &err), -1);
+}
+
+Test(path, a_guarded_folder_is_ours_and_what_is_in_it_stays)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+		bool guarded;
+	} rows[] = {
+		{ "closed", 0700, true },     { "readable", 0755, true }, { "group", 0770, false },
+		{ "open", 0777, false },      { "sticky", 01777, true },  { "link", 0, true },
+		{ "link-to-open", 0, false }, { "file", 0, false },       { "nothing", 0, false },
+	};
+
+	for (size_t i = 0; i < 5; i++)
+		cr_assert(mkdir(rows[i].name, 0700) == 0 && chmod(rows[i].name, rows[i].mode) == 0);
+	cr_assert(symlink("closed", "link") == 0 && symlink("open", "link-to-open") == 0);
+	close(open("file", O_CREAT | O_WRONLY, 0600));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		cr_expect_eq(path_is_guarded(rows[i].name), rows[i].guarded, "%s", rows[i].name);
+	if (geteuid() == 0) {
+		cr_assert(lchown("link", 1234, 1234) == 0 && chown("readable", 1234, 1234) == 0);
+		cr_expect_not(path_is_guarded("link"), "another user's link");
+		cr_expect_not(path_is_guarded("readable"), "another user's folder");
+	}
+}
+
+/* Where it was made, by what lies in the way: below TMPDIR, or elsewhere. */
+static void open_job_dir(const char *tmpdir, bool below)
+{
+	struct error err = ERROR_INIT;
+	cleanup_free char *path = NULL;
+	struct stat st;
+	bool made;
+	int fd = path_open_job_dir(tmpdir, &path, &made, &err);
+
+	cr_assert_geq(fd, 0, "%s", err.text);
+	cr_expect_eq(made, !below);
+	cr_expect_eq(!strncmp(path, "/tmp/slurm-on-ocs-", 18), !below, "%s", path);
+	cr_assert(fstat(fd, &st) == 0 && st.st_uid == geteuid());
+	cr_expect_eq(st.st_mode & 07777, 0700);
+	close(fd);
+	if (made)
+		path_remove_treeat(AT_FDCWD, path);
+}
+
+Test(path, a_jobs_folder_is_where_nobody_laid_anything)
+{
+	cleanup_free char *tmp = path_join(root, "job");
+	cleanup_free char *below = path_join(tmp, "slurm-on-ocs");
+
+	open_job_dir(NULL, false);
+	open_job_dir("relative", false);
+	open_job_dir(tmp, false); /* there is no such folder */
+	cr_assert_eq(mkdir(tmp, 0755), 0);
+	open_job_dir(tmp, true);
+	open_job_dir(tmp, true); /* a second run of the job on the host */
+	cr_assert(rmdir(below) == 0 && symlink("/tmp", below) == 0);
+	open_job_dir(tmp, false);
+	cr_assert(unlink(below) == 0 && chmod(tmp, 0777) == 0);
+	open_job_dir(tmp, false);
+	cr_expect_eq(access(below, F_OK), -1);
 }
 
 Test(path, an_owned_file_is_no_link_and_no_fifo)
