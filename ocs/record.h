@@ -6,7 +6,7 @@
  * whose owner isn't the job's. Keys of every line: "v" 1, "event", "time" (s since the epoch, with fraction), "job"
  * (engine id), "task" (0: no array), "restart" (0..).
  *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
- *               work_dir, command, std_out, std_err, array (index list), spool (uuid)
+ *               work_dir, command (no arguments: all may read this), std_out, std_err, array (index list), spool (uuid)
  *   start       host, queue, nodes (list), slots (a number for each of nodes), pid
  *   step_start  step, name, nodes, ntasks, command
  *   step_end    step, state, code, signal, utime, stime, maxrss (rusage of the ranks; s, s, KiB)

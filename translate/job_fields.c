@@ -2,12 +2,17 @@
 #include "translate/job_fields.h"
 
 #include "common/duration.h"
+#include "common/fd.h"
 #include "common/mem.h"
+#include "ocs/jobspec.h"
+#include "ocs/spool.h"
 #include "translate/format.h"
 
 #include <grp.h>
 #include <string.h>
 #include <strings.h>
+
+enum { MAX_JOBSPEC = 64 << 20 }; /* bytes of a job file: more than it can have */
 
 const char job_format_all[] =
 	"%a|%b|%c|%d|%e|%f|%g|%h|%i|%j|%k|%l|%m|%n|%o|%p|%q|%r|%s|%t|%u|%v|%w|%x|%y|%z|%A|%B|%C"
@@ -146,10 +151,36 @@ static void add_or(const char *s, const char *otherwise, struct strbuf *out)
 RECORDED(account, "(null)")
 RECORDED(qos, "normal")
 RECORDED(comment, "(null)")
-RECORDED(command, "(null)")
 RECORDED(work_dir, "(null)")
 RECORDED(std_err, "(null)")
 RECORDED(std_out, "(null)")
+
+/* With its arguments, from the spool folder of one's own job: all may read the record, it has the script's path alone. */
+static char *own_command(const struct job_view *v)
+{
+	const struct record_job *r = v->job->record;
+	cleanup_free char *root = conf_spool_dir(v->conf, NULL);
+	cleanup_free char *dir = NULL;
+	cleanup_spool struct spool spool = SPOOL_INIT;
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	cleanup_jobspec struct jobspec spec = JOBSPEC_INIT;
+
+	if (!root || !r->spool || r->uid != geteuid())
+		return NULL;
+	dir = xasprintf("%s/%s/%s", root, v->conf->cluster_name, r->spool);
+	if (spool_open(&spool, dir, NULL) < 0 || fd_read_file(spool.fd, "job", MAX_JOBSPEC, &text, NULL) < 0 ||
+	    jobspec_unpack(&spec, text.buf, text.len, NULL) < 0 || !spec.command)
+		return NULL;
+	return xstrdup(spec.command);
+}
+
+void job_command(const struct job_view *v, struct strbuf *out)
+{
+	const struct record_job *r = v->job->record;
+	cleanup_free char *own = r && r->command ? own_command(v) : NULL;
+
+	add_or(own ? own : r ? r->command : NULL, "(null)", out);
+}
 
 static void id_text(const struct job_view *v, struct strbuf *out)
 {
@@ -412,7 +443,7 @@ static const struct job_field fields[] = {
 	{ 'M', "TimeUsed", "TIME", time_used, order_used },
 	{ 'n', "ReqNodes", "REQ_NODES", .constant = "" },
 	{ 'N', "NodeList", "NODELIST", node_list },
-	{ 'o', "Command", "COMMAND", command },
+	{ 'o', "Command", "COMMAND", job_command },
 	{ 'O', "Contiguous", "CONTIGUOUS", .constant = "0" },
 	{ 'p', "Priority", "PRIORITY", priority, order_priority },
 	{ 'P', "Partition", "PARTITION", partition },

@@ -33,6 +33,8 @@ void job_field_value(int field, const struct job_view *v, struct strbuf *out);
 /* squeue's "%all": every letter, '|' between. */
 extern const char job_format_all[];
 
+/* Path of the script; its arguments too, where the job is the caller's own. */
+void job_command(const struct job_view *v, struct strbuf *out);
 /* A time as Slurm prints it, by SLURM_TIME_FORMAT; "N/A" for 0. */
 void job_time_text(time_t t, struct strbuf *out);
 /* s that the job has run. */

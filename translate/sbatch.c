@@ -259,6 +259,7 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 		.request = r,
 		.script = script->text.buf,
 		.script_len = script->text.len,
+		.path = script->path,
 		.command = command,
 		.name = r->name ? r->name : script->default_name,
 		.cwd = cwd,

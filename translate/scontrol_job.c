@@ -217,7 +217,8 @@ static void add_files(const struct job_view *v, const struct scontrol_options *o
 	const struct job *j = v->job;
 	const struct record_job *r = j->record;
 
-	strbuf_addf(out, "Command=%s", or_null(r ? r->command : NULL));
+	strbuf_addstr(out, "Command=");
+	job_command(v, out);
 	next_line(o, out);
 	strbuf_addf(out, "WorkDir=%s", or_null(r ? r->work_dir : NULL));
 	if (r && r->comment) {

@@ -371,7 +371,7 @@ static void write_record(struct attempt *a, uint64_t job_id)
 	add_given(&rec, "cpus_per_task", r->cpus_per_task);
 	record_int(&rec, "time_limit", r->time_limit);
 	record_str(&rec, "work_dir", a->work_dir);
-	record_str(&rec, "command", a->s->command);
+	record_str(&rec, "command", a->s->path);
 	record_str(&rec, "std_out", r->std_out);
 	record_str(&rec, "std_err", r->std_err);
 	add_indexes(&rec, &r->array);

@@ -16,7 +16,8 @@ struct submission {
 	const struct request *request;
 	const char *script; /* the batch script's bytes */
 	size_t script_len;
-	const char *command; /* its path and arguments, to be shown; NULL: from stdin or --wrap */
+	const char *path;    /* of the script, for everybody's eyes; NULL: from stdin or --wrap */
+	const char *command; /* the same with its arguments, for the owner's */
 	const char *name;    /* of the job: --job-name, or the default */
 	const char *cwd;
 	struct argvec args; /* of the script */
