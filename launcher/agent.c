@@ -52,7 +52,7 @@ struct local_client {
 struct agent_run {
 	struct loop loop;
 	struct canary canary;
-	struct env env;      /* what belongs to this host */
+	struct env env; /* what belongs to this host */
 	char *job_dir;
 	bool own_job_dir; /* not below TMPDIR: nobody else removes it */
 	unsigned char key[AUTH_KEY];
@@ -255,7 +255,8 @@ static void relay_to_client(struct agent_run *a, const struct frame *f)
 	struct frame inner;
 	size_t need;
 
-	if (c && proto_parse(f->payload, f->length, PROTO_PAYLOAD_MAX, &inner, &need, NULL) == (long)f->length)
+	if (c &&
+	    proto_parse(f->payload, f->length, PROTO_PAYLOAD_MAX, &inner, &need, NULL) == (long)f->length)
 		channel_send(&c->channel, inner.type, inner.flags, inner.rank, inner.payload, inner.length);
 }
 
@@ -386,7 +387,8 @@ static int read_secret(struct agent_run *a, struct error *err)
 	if (fd_read_to_eof(STDIN_FILENO, SECRET_MAX, &text) < 0)
 		return error_errno(err, "secret");
 	if (text.len < AUTH_KEY * 2 ||
-	    sodium_hex2bin(a->key, sizeof(a->key), text.buf, AUTH_KEY * 2, NULL, &n, NULL) < 0 || n != AUTH_KEY)
+	    sodium_hex2bin(a->key, sizeof(a->key), text.buf, AUTH_KEY * 2, NULL, &n, NULL) < 0 ||
+	    n != AUTH_KEY)
 		rc = error_set(err, ERR_PROTOCOL, "no secret on stdin");
 	sodium_memzero(text.buf, text.len);
 	return rc;
@@ -406,10 +408,13 @@ static int parse_arguments(struct agent_run *a, int argc, char **argv, struct er
 	char *colon = argc == 7 ? strrchr(argv[1], ':') : NULL;
 	uint32_t port = 0;
 
-	if (!colon || !parse_number(colon + 1, UINT16_MAX, &port) || !parse_number(argv[2], UINT32_MAX - 1, &a->host) ||
-	    !parse_number(argv[4], 86400, &a->control_timeout) || !parse_number(argv[5], 86400, &a->ping_interval) ||
+	if (!colon || !parse_number(colon + 1, UINT16_MAX, &port) ||
+	    !parse_number(argv[2], UINT32_MAX - 1, &a->host) ||
+	    !parse_number(argv[4], 86400, &a->control_timeout) ||
+	    !parse_number(argv[5], 86400, &a->ping_interval) ||
 	    !parse_number(argv[6], 86400, &a->auth_timeout))
-		return error_set(err, ERR_USAGE, "usage: agent ADDR[,ADDR...]:PORT HOST NODE CONTROL PING AUTH");
+		return error_set(err, ERR_USAGE,
+				 "usage: agent ADDR[,ADDR...]:PORT HOST NODE CONTROL PING AUTH");
 	a->addresses = xstrndup(argv[1], (size_t)(colon - argv[1]));
 	a->port = (uint16_t)port;
 	return 0;

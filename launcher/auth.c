@@ -38,7 +38,8 @@ void auth_wipe(struct auth *a)
 	sodium_memzero(a, sizeof(*a));
 }
 
-static void mac(const struct auth *a, const char *label, const void *more, size_t n, unsigned char out[AUTH_PROOF])
+static void mac(const struct auth *a, const char *label, const void *more, size_t n,
+		unsigned char out[AUTH_PROOF])
 {
 	crypto_auth_hmacsha256_state st;
 
@@ -103,7 +104,8 @@ static void put_who(struct auth *a, unsigned char *p)
 	memcpy(p + 8, &host, 4);
 }
 
-int auth_hello(struct auth *a, const void *challenge, size_t n, unsigned char out[AUTH_HELLO], struct error *err)
+int auth_hello(struct auth *a, const void *challenge, size_t n, unsigned char out[AUTH_HELLO],
+	       struct error *err)
 {
 	if (n != AUTH_NONCE)
 		return error_set(err, ERR_PROTOCOL, "challenge: malformed");
@@ -128,7 +130,8 @@ int auth_read_hello(struct auth *a, const void *hello, size_t n, struct error *e
 		return error_set(err, ERR_PROTOCOL, "hello: malformed");
 	memcpy(&version, p, 2);
 	if (be16toh(version) != PROTO_VERSION)
-		return error_set(err, ERR_PROTOCOL, "hello: version %u, not %d", be16toh(version), PROTO_VERSION);
+		return error_set(err, ERR_PROTOCOL, "hello: version %u, not %d", be16toh(version),
+				 PROTO_VERSION);
 	if (p[3] != a->sealed)
 		return error_set(err, ERR_PROTOCOL, "hello: encryption must be %s", a->sealed ? "on" : "off");
 	a->who.kind = p[2];
@@ -139,7 +142,8 @@ int auth_read_hello(struct auth *a, const void *hello, size_t n, struct error *e
 	return 0;
 }
 
-int auth_welcome(struct auth *a, const void *hello, size_t n, unsigned char out[AUTH_WELCOME], struct error *err)
+int auth_welcome(struct auth *a, const void *hello, size_t n, unsigned char out[AUTH_WELCOME],
+		 struct error *err)
 {
 	unsigned char want[AUTH_PROOF];
 	const unsigned char *p = hello;
@@ -178,7 +182,8 @@ int auth_seal(struct auth *a, const void *frame, size_t n, unsigned char *out)
 	return crypto_secretstream_xchacha20poly1305_push(&a->push, out, NULL, frame, n, NULL, 0, 0);
 }
 
-int auth_open(struct auth *a, const void *data, size_t n, unsigned char *out, size_t *out_n, struct error *err)
+int auth_open(struct auth *a, const void *data, size_t n, unsigned char *out, size_t *out_n,
+	      struct error *err)
 {
 	unsigned long long got;
 	unsigned char tag;

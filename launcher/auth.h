@@ -45,17 +45,20 @@ void auth_wipe(struct auth *a);
 /* listener: 1. its nonce */
 void auth_challenge(struct auth *a, unsigned char out[AUTH_NONCE]);
 /* dialer: 2. with the key and who set by the caller */
-int auth_hello(struct auth *a, const void *challenge, size_t n, unsigned char out[AUTH_HELLO], struct error *err);
+int auth_hello(struct auth *a, const void *challenge, size_t n, unsigned char out[AUTH_HELLO],
+	       struct error *err);
 /* listener: 3a. reads who is there, nothing proved yet; -1 for a malformed one or another version */
 int auth_read_hello(struct auth *a, const void *hello, size_t n, struct error *err);
 /* listener: 3b. with the key for a->who set by the caller: checks the proof in constant time and answers */
-int auth_welcome(struct auth *a, const void *hello, size_t n, unsigned char out[AUTH_WELCOME], struct error *err);
+int auth_welcome(struct auth *a, const void *hello, size_t n, unsigned char out[AUTH_WELCOME],
+		 struct error *err);
 /* dialer: 4. */
 int auth_finish(struct auth *a, const void *welcome, size_t n, struct error *err);
 
 /* Sealing of one frame: out has n + crypto_secretstream_xchacha20poly1305_ABYTES bytes. */
 int auth_seal(struct auth *a, const void *frame, size_t n, unsigned char *out);
 /* *out_n bytes into out (at most n); -1: forged or out of order. */
-int auth_open(struct auth *a, const void *data, size_t n, unsigned char *out, size_t *out_n, struct error *err);
+int auth_open(struct auth *a, const void *data, size_t n, unsigned char *out, size_t *out_n,
+	      struct error *err);
 
 #endif

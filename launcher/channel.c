@@ -55,7 +55,8 @@ bool channel_idle(const struct channel *ch)
 static int write_some(struct channel *ch)
 {
 	while (ch->out_sent < ch->out.len) {
-		ssize_t k = send(ch->fd, ch->out.buf + ch->out_sent, ch->out.len - ch->out_sent, MSG_NOSIGNAL);
+		ssize_t k =
+			send(ch->fd, ch->out.buf + ch->out_sent, ch->out.len - ch->out_sent, MSG_NOSIGNAL);
 
 		if (k < 0 && errno == EINTR)
 			continue;
@@ -110,7 +111,8 @@ static void send_raw(struct channel *ch, uint8_t type, const void *payload, size
 	queued(ch);
 }
 
-static void send_sealed(struct channel *ch, uint8_t type, uint8_t flags, uint32_t rank, const void *payload, size_t n)
+static void send_sealed(struct channel *ch, uint8_t type, uint8_t flags, uint32_t rank, const void *payload,
+			size_t n)
 {
 	struct frame outer = { .type = FRAME_SEALED };
 	unsigned char header[PROTO_HEADER];
@@ -128,7 +130,8 @@ static void send_sealed(struct channel *ch, uint8_t type, uint8_t flags, uint32_
 	strbuf_release(&plain);
 }
 
-void channel_send(struct channel *ch, uint8_t type, uint8_t flags, uint32_t rank, const void *payload, size_t n)
+void channel_send(struct channel *ch, uint8_t type, uint8_t flags, uint32_t rank, const void *payload,
+		  size_t n)
 {
 	if (ch->state != CHANNEL_OPEN)
 		return;
@@ -330,13 +333,16 @@ static void on_deadline(void *arg)
 	ended(arg, "no proof in time");
 }
 
-static int start(struct channel *ch, struct loop *l, int fd, const struct channel_ops *ops, void *arg, struct error *err)
+static int start(struct channel *ch, struct loop *l, int fd, const struct channel_ops *ops, void *arg,
+		 struct error *err)
 {
 	int one = 1;
 	int domain = 0;
 	socklen_t len = sizeof(domain);
 
-	*ch = (struct channel){ .loop = l, .fd = fd, .ops = ops, .arg = arg, .in = STRBUF_INIT, .out = STRBUF_INIT };
+	*ch = (struct channel){
+		.loop = l, .fd = fd, .ops = ops, .arg = arg, .in = STRBUF_INIT, .out = STRBUF_INIT
+	};
 	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
 	ch->tcp = domain == AF_INET || domain == AF_INET6;
 	if (ch->tcp)
@@ -349,7 +355,8 @@ static int start(struct channel *ch, struct loop *l, int fd, const struct channe
 	return 0;
 }
 
-int channel_plain(struct channel *ch, struct loop *l, int fd, const struct channel_ops *ops, void *arg, struct error *err)
+int channel_plain(struct channel *ch, struct loop *l, int fd, const struct channel_ops *ops, void *arg,
+		  struct error *err)
 {
 	if (start(ch, l, fd, ops, arg, err) < 0)
 		return -1;
@@ -378,8 +385,9 @@ int channel_listen(struct channel *ch, struct loop *l, int fd, bool sealed, uint
 	return 0;
 }
 
-int channel_dial(struct channel *ch, struct loop *l, int fd, bool sealed, uint32_t auth_ms, const struct auth_who *who,
-		 const unsigned char key[AUTH_KEY], const struct channel_ops *ops, void *arg, struct error *err)
+int channel_dial(struct channel *ch, struct loop *l, int fd, bool sealed, uint32_t auth_ms,
+		 const struct auth_who *who, const unsigned char key[AUTH_KEY], const struct channel_ops *ops,
+		 void *arg, struct error *err)
 {
 	if (start(ch, l, fd, ops, arg, err) < 0)
 		return -1;

@@ -102,7 +102,8 @@ static void attempt_closed(void *arg, const char *why)
 	struct attempt *a = arg;
 	struct net_dial *d = a->dial;
 
-	snprintf(d->why, sizeof(d->why), "%s: %s", d->unix_path ? d->unix_path : d->list[a - d->attempts], why);
+	snprintf(d->why, sizeof(d->why), "%s: %s", d->unix_path ? d->unix_path : d->list[a - d->attempts],
+		 why);
 	net_channel_free(a->channel);
 	a->channel = NULL;
 	a->failed = true;
@@ -148,13 +149,14 @@ static void begin_attempt(struct net_dial *d, struct attempt *a, const char *add
 
 	*a = (struct attempt){ .dial = d };
 	if (fd < 0) {
-		snprintf(d->why, sizeof(d->why), "%s: %s", d->unix_path ? d->unix_path : address, strerror(errno));
+		snprintf(d->why, sizeof(d->why), "%s: %s", d->unix_path ? d->unix_path : address,
+			 strerror(errno));
 		a->failed = true;
 		return;
 	}
 	a->channel = xcalloc(1, sizeof(*a->channel));
-	if (channel_dial(a->channel, d->loop, fd, !d->unix_path, d->rq.auth_ms, &d->rq.who, d->key, &attempt_ops, a,
-			 NULL) < 0) {
+	if (channel_dial(a->channel, d->loop, fd, !d->unix_path, d->rq.auth_ms, &d->rq.who, d->key,
+			 &attempt_ops, a, NULL) < 0) {
 		free(a->channel);
 		a->channel = NULL;
 		a->failed = true;
@@ -196,12 +198,13 @@ static void split_addresses(struct net_dial *d)
 		d->list[d->n++] = d->unix_path;
 		return;
 	}
-	for (char *s = strtok_r(d->addresses, ",", &save); s && d->n < MAX_ADDRESSES; s = strtok_r(NULL, ",", &save))
+	for (char *s = strtok_r(d->addresses, ",", &save); s && d->n < MAX_ADDRESSES;
+	     s = strtok_r(NULL, ",", &save))
 		d->list[d->n++] = s;
 }
 
-struct net_dial *net_dial_start(struct loop *l, const struct net_dial_request *rq, struct channel **ch, net_dial_fn done,
-				void *arg, struct error *err)
+struct net_dial *net_dial_start(struct loop *l, const struct net_dial_request *rq, struct channel **ch,
+				net_dial_fn done, void *arg, struct error *err)
 {
 	struct net_dial *d;
 

@@ -72,7 +72,8 @@ static bool add_text(struct strbuf *out, const char *text)
 	return text != NULL;
 }
 
-static bool add_step_word(struct strbuf *out, const struct filename_step *s, char letter, int width, bool keep_percent)
+static bool add_step_word(struct strbuf *out, const struct filename_step *s, char letter, int width,
+			  bool keep_percent)
 {
 	switch (letter) {
 	case 'j':
@@ -93,7 +94,8 @@ static bool add_step_word(struct strbuf *out, const struct filename_step *s, cha
 			    s->array_job ? (uint64_t)strtoull(s->array_job, NULL, 10) : s->job_id);
 		return true;
 	case 'a':
-		strbuf_addf(out, "%0*lu", width, s->array_task ? strtoul(s->array_task, NULL, 10) : 4294967294UL);
+		strbuf_addf(out, "%0*lu", width,
+			    s->array_task ? strtoul(s->array_task, NULL, 10) : 4294967294UL);
 		return true;
 	case '%':
 		strbuf_addstr(out, keep_percent ? "%%" : "%");

@@ -61,8 +61,8 @@ static int settle_arbitrary(struct layout_request *r, struct error *err)
 	if (r->ntasks == LAYOUT_UNSET)
 		r->ntasks = (uint32_t)hl.names.n;
 	if (!hl.names.n || r->ntasks != hl.names.n)
-		return error_set(err, ERR_VALUE, "You asked for %u tasks but hostlist specified %zu nodes", r->ntasks,
-				 hl.names.n);
+		return error_set(err, ERR_VALUE, "You asked for %u tasks but hostlist specified %zu nodes",
+				 r->ntasks, hl.names.n);
 	r->min_nodes = r->max_nodes = unique_names(&hl);
 	return 0;
 }
@@ -73,8 +73,8 @@ static void warn_nodes(struct layout_request *r, struct argvec *warnings)
 		r->max_nodes = r->ntasks;
 	if (r->ntasks >= r->min_nodes)
 		return;
-	argvec_pushf(warnings, "can't run %u processes on %u nodes, setting nnodes to %u", r->ntasks, r->min_nodes,
-		     r->ntasks);
+	argvec_pushf(warnings, "can't run %u processes on %u nodes, setting nnodes to %u", r->ntasks,
+		     r->min_nodes, r->ntasks);
 	r->min_nodes = r->max_nodes = r->ntasks;
 }
 
@@ -84,15 +84,17 @@ static void warn_tasks_per_node(struct layout_request *r, struct argvec *warning
 
 	if (tpn == LAYOUT_UNSET || r->ntasks <= tpn || r->ntasks / r->min_nodes == tpn)
 		return;
-	argvec_pushf(warnings,
-		     "can't honor --ntasks-per-node set to %u which doesn't match the requested tasks %u with the number "
-		     "of requested nodes %u. Ignoring --ntasks-per-node.",
-		     tpn, r->ntasks, r->min_nodes);
+	argvec_pushf(
+		warnings,
+		"can't honor --ntasks-per-node set to %u which doesn't match the requested tasks %u with the number "
+		"of requested nodes %u. Ignoring --ntasks-per-node.",
+		tpn, r->ntasks, r->min_nodes);
 	r->ntasks_per_node = LAYOUT_UNSET;
 }
 
 /* Is there room for min_nodes in what the job has? */
-static int check_nodes(const struct layout_request *r, const struct layout_job *job, bool from_job, struct error *err)
+static int check_nodes(const struct layout_request *r, const struct layout_job *job, bool from_job,
+		       struct error *err)
 {
 	cleanup_hostlist struct hostlist all = HOSTLIST_INIT;
 	cleanup_hostlist struct hostlist out = HOSTLIST_INIT;
@@ -108,9 +110,10 @@ static int check_nodes(const struct layout_request *r, const struct layout_job *
 	if (!left)
 		return error_set(err, ERR_VALUE, "Hostlist is empty!  Can't run job.");
 	if (r->relative != LAYOUT_UNSET && r->relative + r->min_nodes > n)
-		return error_set(err, ERR_VALUE,
-				 "--relative and %s option incompatible with count of allocated nodes (%u+%u>%u)",
-				 from_job ? "SLURM_JOB_NUM_NODES" : "--nodes", r->relative, r->min_nodes, n);
+		return error_set(
+			err, ERR_VALUE,
+			"--relative and %s option incompatible with count of allocated nodes (%u+%u>%u)",
+			from_job ? "SLURM_JOB_NUM_NODES" : "--nodes", r->relative, r->min_nodes, n);
 	if (r->min_nodes > left)
 		return error_set(err, ERR_VALUE, "Only allocated %u nodes asked for %u%s", left, r->min_nodes,
 				 left < n ? "\nAre required nodes explicitly excluded?" : "");
@@ -131,7 +134,8 @@ static uint32_t tasks_by_cpus(const struct layout_job *job, uint32_t cpus_per_ta
 	return tasks;
 }
 
-static uint32_t default_tasks(const struct layout_request *r, const struct layout_job *job, bool from_job, bool cpus_given)
+static uint32_t default_tasks(const struct layout_request *r, const struct layout_job *job, bool from_job,
+			      bool cpus_given)
 {
 	uint32_t n = from_job && cpus_given ? tasks_by_cpus(job, r->cpus_per_task) : 0;
 
@@ -140,7 +144,8 @@ static uint32_t default_tasks(const struct layout_request *r, const struct layou
 	return r->ntasks_per_node != LAYOUT_UNSET ? r->min_nodes * r->ntasks_per_node : r->min_nodes;
 }
 
-int layout_settle(struct layout_request *r, const struct layout_job *job, struct argvec *warnings, struct error *err)
+int layout_settle(struct layout_request *r, const struct layout_job *job, struct argvec *warnings,
+		  struct error *err)
 {
 	bool from_job = r->min_nodes == LAYOUT_UNSET && job->nodes != LAYOUT_UNSET;
 	bool cpus_given = r->cpus_per_task != LAYOUT_UNSET;
@@ -258,8 +263,8 @@ static int count_packed(const uint32_t *caps, uint32_t n, uint32_t ntasks, uint3
 	return left ? -1 : 0;
 }
 
-int layout_count(const uint32_t *caps, uint32_t n, uint32_t ntasks, uint8_t distribution, uint32_t plane, bool pack,
-		 bool overcommit, uint32_t *counts)
+int layout_count(const uint32_t *caps, uint32_t n, uint32_t ntasks, uint8_t distribution, uint32_t plane,
+		 bool pack, bool overcommit, uint32_t *counts)
 {
 	memset(counts, 0, n * sizeof(*counts));
 	if (pack && distribution != DIST_CYCLIC && count_packed(caps, n, ntasks, counts) == 0)
@@ -272,7 +277,9 @@ int layout_count(const uint32_t *caps, uint32_t n, uint32_t ntasks, uint8_t dist
 
 void layout_number(struct layout *l, uint32_t plane)
 {
-	uint32_t chunk = l->distribution == DIST_PLANE ? plane : l->distribution == DIST_CYCLIC ? 1 : UINT32_MAX;
+	uint32_t chunk = l->distribution == DIST_PLANE    ? plane
+			 : l->distribution == DIST_CYCLIC ? 1
+							  : UINT32_MAX;
 	cleanup_free uint32_t *given = xcalloc(l->nnodes + 1, sizeof(*given));
 	uint32_t next = 0;
 
@@ -287,8 +294,8 @@ void layout_number(struct layout *l, uint32_t plane)
 }
 
 /* Hosts by name: mark[i] set for every host of list; NEVER for a name that isn't the job's. */
-static int mark_hosts(const char *list, const struct layout_host *hosts, uint32_t nhosts, uint32_t limit, bool *mark,
-		      bool strict)
+static int mark_hosts(const char *list, const struct layout_host *hosts, uint32_t nhosts, uint32_t limit,
+		      bool *mark, bool strict)
 {
 	cleanup_hostlist struct hostlist hl = HOSTLIST_INIT;
 	uint32_t marked = 0;
@@ -314,7 +321,7 @@ struct pick {
 	const struct layout_request *r;
 	const struct layout_host *hosts;
 	uint32_t nhosts;
-	bool empty;   /* as if no other step ran */
+	bool empty; /* as if no other step ran */
 	bool *required, *excluded, *taken;
 	uint32_t ntaken;
 	uint64_t room; /* CPUs of those taken */
@@ -431,7 +438,8 @@ static int fill(const struct pick *p, struct layout *l)
 		if (!caps[i])
 			caps[i] = 1;
 	}
-	if (layout_count(caps, l->nnodes, r->ntasks, l->distribution, r->plane_size, r->pack, r->overcommit, l->tasks) < 0)
+	if (layout_count(caps, l->nnodes, r->ntasks, l->distribution, r->plane_size, r->pack, r->overcommit,
+			 l->tasks) < 0)
 		return -1;
 	layout_number(l, r->plane_size);
 	return 0;
@@ -455,11 +463,15 @@ static int try_place(struct pick *p, struct layout *l)
 	return 0;
 }
 
-enum layout_verdict layout_place(const struct layout_request *r, const struct layout_host *hosts, uint32_t nhosts,
-				 struct layout *out, struct error *err)
+enum layout_verdict layout_place(const struct layout_request *r, const struct layout_host *hosts,
+				 uint32_t nhosts, struct layout *out, struct error *err)
 {
 	cleanup_free bool *marks = xcalloc((size_t)nhosts * 3 + 1, sizeof(*marks));
-	struct pick p = { .r = r, .hosts = hosts, .nhosts = nhosts, .required = marks, .excluded = marks + nhosts,
+	struct pick p = { .r = r,
+			  .hosts = hosts,
+			  .nhosts = nhosts,
+			  .required = marks,
+			  .excluded = marks + nhosts,
 			  .taken = marks + 2 * (size_t)nhosts };
 	struct layout probe = LAYOUT_INIT;
 

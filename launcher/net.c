@@ -28,8 +28,9 @@ static bool is_loopback(const struct sockaddr *sa)
 static void add_address(struct strbuf *out, const struct sockaddr *sa)
 {
 	char text[INET6_ADDRSTRLEN];
-	const void *bits = sa->sa_family == AF_INET ? (const void *)&((const struct sockaddr_in *)sa)->sin_addr
-						    : (const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr;
+	const void *bits = sa->sa_family == AF_INET
+				   ? (const void *)&((const struct sockaddr_in *)sa)->sin_addr
+				   : (const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr;
 
 	if (!inet_ntop(sa->sa_family, bits, text, sizeof(text)))
 		return;
@@ -38,7 +39,8 @@ static void add_address(struct strbuf *out, const struct sockaddr *sa)
 	strbuf_addstr(out, text);
 }
 
-static void collect(struct strbuf *out, const struct ifaddrs *all, const char *interface, int family, bool loopback)
+static void collect(struct strbuf *out, const struct ifaddrs *all, const char *interface, int family,
+		    bool loopback)
 {
 	for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
 		if (!a->ifa_addr || a->ifa_addr->sa_family != family || !(a->ifa_flags & IFF_UP))
@@ -72,7 +74,8 @@ char *net_addresses(const char *interface, struct error *err)
 	freeifaddrs(all);
 	if (!out.len) {
 		strbuf_release(&out);
-		error_set(err, ERR_SYSTEM, interface ? "interface %s has no address" : "no network interface is up%s",
+		error_set(err, ERR_SYSTEM,
+			  interface ? "interface %s has no address" : "no network interface is up%s",
 			  interface ? interface : "");
 		return NULL;
 	}
@@ -130,7 +133,8 @@ int net_listen_tcp(uint16_t first, uint16_t last, uint16_t *port, struct error *
 		if (errno != EADDRINUSE && errno != EACCES)
 			return error_errno(err, "port %u", *port);
 	}
-	return error_set(err, ERR_SYSTEM, "no free port from %u to %u; see port_first and port_last in slurm-on-ocs.conf",
+	return error_set(err, ERR_SYSTEM,
+			 "no free port from %u to %u; see port_first and port_last in slurm-on-ocs.conf",
 			 first, last);
 }
 
@@ -325,7 +329,9 @@ static void on_accept(void *arg, uint32_t events)
 int net_listener_start(struct net_listener *nl, struct loop *l, int fd, bool is_unix, uint32_t auth_ms,
 		       const struct net_listener_ops *ops, void *arg, struct error *err)
 {
-	*nl = (struct net_listener){ .loop = l, .fd = fd, .is_unix = is_unix, .auth_ms = auth_ms, .ops = ops, .arg = arg };
+	*nl = (struct net_listener){
+		.loop = l, .fd = fd, .is_unix = is_unix, .auth_ms = auth_ms, .ops = ops, .arg = arg
+	};
 	return loop_fd_add(l, fd, EPOLLIN, on_accept, nl, err);
 }
 
@@ -333,8 +339,14 @@ void net_listener_stop(struct net_listener *nl)
 {
 	if (!nl->loop)
 		return;
-	while (nl->callers)
-		net_caller_free(nl->callers);
+	/* not from a caller's own callback: their memory can go at once, there may be no later round of the loop */
+	while (nl->callers) {
+		struct net_caller *c = nl->callers;
+
+		unlink_caller(c);
+		channel_close(&c->channel);
+		free(c);
+	}
 	loop_timer_cancel(nl->loop, &nl->retry);
 	loop_fd_remove(nl->loop, nl->fd);
 	close(nl->fd);

@@ -37,7 +37,8 @@ struct net_caller {
 struct net_listener_ops {
 	const unsigned char *(*key)(void *arg, const struct auth_who *who);
 	/* The caller proved itself. Returns the channel's owner and sets *ops; NULL: hang up. */
-	void *(*proved)(void *arg, struct net_caller *caller, const struct auth_who *who, const struct channel_ops **ops);
+	void *(*proved)(void *arg, struct net_caller *caller, const struct auth_who *who,
+			const struct channel_ops **ops);
 	/* fd of a Unix listener was accepted and is this user's; NULL ops->unix_peer: handled as TCP, without encryption */
 	void (*unix_peer)(void *arg, int fd);
 };
@@ -51,7 +52,7 @@ struct net_listener {
 	void *arg;
 	struct net_caller *callers; /* unproved, oldest first */
 	size_t ncallers;
-	struct loop_timer retry;    /* accept failed for want of descriptors */
+	struct loop_timer retry; /* accept failed for want of descriptors */
 };
 
 int net_listener_start(struct net_listener *nl, struct loop *l, int fd, bool is_unix, uint32_t auth_ms,
@@ -77,8 +78,8 @@ struct net_dial_request {
 	void *arg;
 };
 /* *ch is filled before done(arg, ch, NULL) is called; it must stay valid. The request's strings are copied. */
-struct net_dial *net_dial_start(struct loop *l, const struct net_dial_request *rq, struct channel **ch, net_dial_fn done,
-				void *arg, struct error *err);
+struct net_dial *net_dial_start(struct loop *l, const struct net_dial_request *rq, struct channel **ch,
+				net_dial_fn done, void *arg, struct error *err);
 void net_dial_cancel(struct net_dial *d);
 void net_channel_free(struct channel *ch); /* a channel that net_dial_start handed out */
 

@@ -19,7 +19,7 @@
 #define PROTO_HEADER 10
 #define PROTO_PAYLOAD_MAX (1024 * 1024)
 #define PROTO_SEALED_MAX (PROTO_PAYLOAD_MAX + PROTO_HEADER + 17) /* a sealed frame holds one whole frame */
-#define PROTO_SPEC_MAX (64 * 1024 * 1024)                         /* all parts of one SPEC */
+#define PROTO_SPEC_MAX (64 * 1024 * 1024)                        /* all parts of one SPEC */
 #define PROTO_TOKEN 32
 
 enum frame_type {
@@ -41,27 +41,29 @@ enum frame_type {
 	FRAME_RANK_FAIL = 17, /* stepper: this rank, or the host (RANK_ALL), can't start: text */
 	FRAME_NOTE = 18,      /* stepper: a line for srun's stderr */
 	FRAME_HOST_DONE = 19, /* stepper: nothing of the step is left here */
-	FRAME_IN_PAUSE = 20,  /* stepper: input of the rank (RANK_ALL) is full; FRAME_EOF: nobody reads it any more */
+	FRAME_IN_PAUSE =
+		20, /* stepper: input of the rank (RANK_ALL) is full; FRAME_EOF: nobody reads it any more */
 	FRAME_IN_RESUME = 21, /* stepper: go on */
 	/* srun and supervisor (an agent relays) */
 	FRAME_STEP_CREATE = 30,  /* srun: struct step_create */
 	FRAME_STEP_GRANTED = 31, /* supervisor: struct step_granted */
 	FRAME_STEP_REFUSED = 32, /* supervisor: text, behind "Unable to create step for job N: " */
-	FRAME_STEP_WAIT = 33,    /* supervisor: still busy: text; flag FRAME_MORE on the second and later ones */
-	FRAME_STEP_LAUNCH = 34,  /* srun: struct step_launch */
-	FRAME_STEP_DONE = 35,    /* srun: struct step_done */
-	FRAME_STEP_GONE = 36,    /* supervisor: the step's CPUs are free again */
-	FRAME_STEP_LOST = 37,    /* supervisor: host (rank = its index in the step) won't answer: text */
-	FRAME_STEP_SIGNAL = 38,  /* supervisor: signal rank, as scancel of the step asks */
+	FRAME_STEP_WAIT = 33, /* supervisor: still busy: text; flag FRAME_MORE on the second and later ones */
+	FRAME_STEP_LAUNCH = 34, /* srun: struct step_launch */
+	FRAME_STEP_DONE = 35,   /* srun: struct step_done */
+	FRAME_STEP_GONE = 36,   /* supervisor: the step's CPUs are free again */
+	FRAME_STEP_LOST = 37,   /* supervisor: host (rank = its index in the step) won't answer: text */
+	FRAME_STEP_SIGNAL = 38, /* supervisor: signal rank, as scancel of the step asks */
 	/* supervisor and agent */
 	FRAME_STEPPER = 40,      /* supervisor: struct stepper_start */
 	FRAME_STEPPER_EXIT = 41, /* agent: rank = step id, u32 wait status */
-	FRAME_STEPPERS_SIG = 42, /* supervisor: rank = step id or RANK_ALL, u32 signal; STOP and CONT: suspension */
-	FRAME_AGENT_END = 43,    /* supervisor: end your steps, u32 ms between TERM and KILL, then exit */
-	FRAME_RELAY_OPEN = 44,   /* agent: a local srun connected; rank = its number */
-	FRAME_RELAY = 45,        /* both: a frame (header and payload) of that srun's conversation */
-	FRAME_RELAY_CLOSE = 46,  /* both */
-	FRAME_AGENT_READY = 47,  /* agent: its socket is there; steps may come */
+	FRAME_STEPPERS_SIG =
+		42, /* supervisor: rank = step id or RANK_ALL, u32 signal; STOP and CONT: suspension */
+	FRAME_AGENT_END = 43,   /* supervisor: end your steps, u32 ms between TERM and KILL, then exit */
+	FRAME_RELAY_OPEN = 44,  /* agent: a local srun connected; rank = its number */
+	FRAME_RELAY = 45,       /* both: a frame (header and payload) of that srun's conversation */
+	FRAME_RELAY_CLOSE = 46, /* both */
+	FRAME_AGENT_READY = 47, /* agent: its socket is there; steps may come */
 	/* shim-launch ctl and supervisor */
 	FRAME_CTL_CANCEL = 60, /* u32 uid */
 	FRAME_CTL_SIGNAL = 61, /* u32 signal, i64 target */
@@ -77,7 +79,8 @@ enum frame_flags {
 };
 
 #define RANK_ALL UINT32_MAX
-#define CTL_BATCH (-1) /* targets of FRAME_CTL_SIGNAL: the script, the script and all it started, or a step id */
+#define CTL_BATCH                                                                                            \
+	(-1) /* targets of FRAME_CTL_SIGNAL: the script, the script and all it started, or a step id */
 #define CTL_FULL (-2)
 
 struct frame {
@@ -101,8 +104,8 @@ bool proto_known(uint8_t type);
 struct step_create {
 	struct layout_request want;
 	bool immediate;
-	char *name, *command;    /* for the records */
-	char *host;              /* node name that srun believes to be on; NULL: the supervisor's */
+	char *name, *command; /* for the records */
+	char *host;           /* node name that srun believes to be on; NULL: the supervisor's */
 	uint32_t pid;
 };
 void step_create_pack(const struct step_create *c, struct strbuf *out);
@@ -113,20 +116,20 @@ void step_create_release(struct step_create *c);
 struct step_host {
 	char *name;
 	uint32_t job_index;
-	uint32_t cpus;       /* SLURM_CPUS_ON_NODE */
-	bool local;          /* srun itself runs here */
+	uint32_t cpus; /* SLURM_CPUS_ON_NODE */
+	bool local;    /* srun itself runs here */
 	unsigned char token[PROTO_TOKEN];
 };
 
 struct step_granted {
 	uint32_t step_id;
 	uint64_t job_id;
-	char *job_nodelist;        /* names of all hosts of the job, compressed */
+	char *job_nodelist; /* names of all hosts of the job, compressed */
 	char *job_cpus_per_node;
-	struct layout layout;      /* over hosts[] */
+	struct layout layout; /* over hosts[] */
 	struct step_host *hosts;
 	uint32_t nhosts;
-	char *srun_host;           /* name of the host that srun is on */
+	char *srun_host; /* name of the host that srun is on */
 	/* settings (launch_settings of the job) */
 	uint16_t port_first, port_last;
 	uint32_t launch_timeout, control_timeout, ping_interval, auth_timeout, kill_wait;
@@ -169,16 +172,16 @@ void stepper_start_release(struct stepper_start *s);
 
 /* Where a rank's stream goes or comes from. */
 enum stream_kind {
-	STREAM_SRUN,    /* through srun */
-	STREAM_NULL,    /* /dev/null */
-	STREAM_FILE,    /* a file that the stepper opens (pattern, expanded per rank) */
-	STREAM_STDOUT,  /* stderr only: where stdout goes */
+	STREAM_SRUN,   /* through srun */
+	STREAM_NULL,   /* /dev/null */
+	STREAM_FILE,   /* a file that the stepper opens (pattern, expanded per rank) */
+	STREAM_STDOUT, /* stderr only: where stdout goes */
 };
 
 struct stream_spec {
 	uint8_t kind;
-	uint32_t only;  /* STREAM_SRUN: this rank alone, the others /dev/null; RANK_ALL */
-	char *pattern;  /* STREAM_FILE: absolute path with the patterns of the host and rank left in */
+	uint32_t only; /* STREAM_SRUN: this rank alone, the others /dev/null; RANK_ALL */
+	char *pattern; /* STREAM_FILE: absolute path with the patterns of the host and rank left in */
 };
 
 #define HOSTSPEC_LIMITS 16
@@ -188,11 +191,11 @@ struct hostspec {
 	uint32_t step_id, ntasks;
 	uint64_t job_id;
 	struct argvec argv;
-	struct env env;         /* the ranks' common environment, step shadows included */
+	struct env env; /* the ranks' common environment, step shadows included */
 	char *cwd;
 	uint32_t umask;
 	bool label, unbuffered;
-	uint8_t open_mode;      /* 'a' or 't' */
+	uint8_t open_mode; /* 'a' or 't' */
 	struct stream_spec in, out, err;
 	uint64_t limits[HOSTSPEC_LIMITS]; /* soft limits of srun by RLIMIT_ number; UINT64_MAX: unlimited */
 	/* this host */

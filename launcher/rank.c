@@ -44,8 +44,9 @@ static void set_limits(const uint64_t *limits)
 
 		if (getrlimit(i, &rl) < 0)
 			continue;
-		rl.rlim_cur = rl.rlim_max != RLIM_INFINITY && (want == RLIM_INFINITY || want > rl.rlim_max) ? rl.rlim_max
-													 : want;
+		rl.rlim_cur = rl.rlim_max != RLIM_INFINITY && (want == RLIM_INFINITY || want > rl.rlim_max)
+				      ? rl.rlim_max
+				      : want;
 		setrlimit(i, &rl);
 	}
 }

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 struct rank_start {
-	const char *path;       /* rank_resolve() */
+	const char *path; /* rank_resolve() */
 	char *const *argv;
 	char *const *envp;
 	int fds[3];

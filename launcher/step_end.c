@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define INT_AGAIN_MS 1000   /* the second Ctrl-C counts within that */
-#define INT_KILL_MS 100     /* what the tasks may make of a Ctrl-C before they are killed */
+#define INT_AGAIN_MS 1000 /* the second Ctrl-C counts within that */
+#define INT_KILL_MS 100   /* what the tasks may make of a Ctrl-C before they are killed */
 
 /* --- lists of tasks --- */
 
@@ -162,7 +162,8 @@ static void say_cancelled(const struct srun *s, const char *why)
 		return;
 	if (localtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	log_bare("slurmstepd: error: *** STEP %s ON %s CANCELLED AT %s%s ***", step_name(s), s->g.hosts[0].name, when, why);
+	log_bare("slurmstepd: error: *** STEP %s ON %s CANCELLED AT %s%s ***", step_name(s),
+		 s->g.hosts[0].name, when, why);
 }
 
 static void say_aborted(struct srun *s)
@@ -231,7 +232,8 @@ static void on_abort_limit(void *arg)
 static void kill_soon(struct srun *s, int64_t ms)
 {
 	loop_timer_set(&s->loop, &s->kill, ms, on_kill, s);
-	loop_timer_set(&s->loop, &s->abort_limit, ms + ((int64_t)s->g.kill_wait + 2) * 1000, on_abort_limit, s);
+	loop_timer_set(&s->loop, &s->abort_limit, ms + ((int64_t)s->g.kill_wait + 2) * 1000, on_abort_limit,
+		       s);
 }
 
 static void kill_now(struct srun *s)

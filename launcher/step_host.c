@@ -36,7 +36,8 @@ static void send_spec(struct srun_host *h)
 
 static const struct channel_ops host_ops;
 
-static void *on_proved(void *arg, struct net_caller *caller, const struct auth_who *who, const struct channel_ops **ops)
+static void *on_proved(void *arg, struct net_caller *caller, const struct auth_who *who,
+		       const struct channel_ops **ops)
 {
 	struct srun *s = arg;
 	struct srun_host *h = &s->hosts[who->host];

@@ -56,7 +56,9 @@ static char *full_name(struct srun *s, const char *pattern)
 
 static int open_sink(struct srun *s, struct sink *k, const char *path, const char *what, struct error *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_APPEND | (s->spec.open_mode == 'a' ? 0 : O_TRUNC),
+	int fd = open(path,
+		      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_APPEND |
+			      (s->spec.open_mode == 'a' ? 0 : O_TRUNC),
 		      0666);
 
 	if (fd < 0)
@@ -152,7 +154,8 @@ int io_open(struct srun *s, struct error *err)
 	if (err_follows(s)) {
 		s->common.err = (struct stream_spec){ .kind = STREAM_STDOUT, .only = RANK_ALL };
 		s->err = (struct sink){ .srun = s, .fd = -1, .queue = STRBUF_INIT };
-	} else if (settle_output(s, s->spec.std_err, &s->common.err, &s->err, STDERR_FILENO, "stderr", err) < 0) {
+	} else if (settle_output(s, s->spec.std_err, &s->common.err, &s->err, STDERR_FILENO, "stderr", err) <
+		   0) {
 		return -1;
 	}
 	if (settle_input(s, &s->common.in, err) < 0)
@@ -318,7 +321,8 @@ static void send_input(struct srun *s, const void *data, size_t n, bool eof)
 {
 	for (uint32_t i = 0; i < s->g.nhosts; i++)
 		if (takes_input(s, &s->hosts[i]))
-			channel_send(&s->hosts[i].caller->channel, FRAME_IN, eof ? FRAME_EOF : 0, s->in.only, data, n);
+			channel_send(&s->hosts[i].caller->channel, FRAME_IN, eof ? FRAME_EOF : 0, s->in.only,
+				     data, n);
 }
 
 static void stop_watching(struct srun *s)

@@ -20,8 +20,8 @@ struct srun_host {
 	enum host_state state;
 	struct net_caller *caller;
 	bool in_paused, in_nobody;
-	uint32_t reported;         /* ranks whose end is known */
-	struct loop_timer report;  /* ends of ranks are told together */
+	uint32_t reported;        /* ranks whose end is known */
+	struct loop_timer report; /* ends of ranks are told together */
 };
 
 enum task_state { TASK_WAITING, TASK_RUNNING, TASK_EXITED, TASK_LOST };
@@ -29,37 +29,46 @@ enum task_state { TASK_WAITING, TASK_RUNNING, TASK_EXITED, TASK_LOST };
 struct srun_task {
 	uint32_t host;
 	enum task_state state;
-	bool told;                 /* its end has been printed (or needs no line) */
+	bool told; /* its end has been printed (or needs no line) */
 	int status;
 };
 
 /* Where output goes: a descriptor that may be slow, shared with others, or gone. */
 struct sink {
 	struct srun *srun;
-	int fd;                    /* -1: nowhere */
-	bool own;                  /* opened by us */
+	int fd;   /* -1: nowhere */
+	bool own; /* opened by us */
 	bool pollable, watched;
 	struct strbuf queue;
 	size_t sent;
-	bool midline;              /* with labels: the last line has no end yet */
-	uint64_t owner;            /* whose line that is */
+	bool midline;   /* with labels: the last line has no end yet */
+	uint64_t owner; /* whose line that is */
 };
 
 struct srun_input {
-	int fd;                    /* -1: none */
+	int fd; /* -1: none */
 	bool own, pollable, watched, ended;
-	uint32_t only;             /* RANK_ALL or a task */
+	uint32_t only; /* RANK_ALL or a task */
 	struct loop_timer again;
 };
 
-enum abort_kind { ABORT_NONE, ABORT_BAD_EXIT, ABORT_WAIT, ABORT_SIGNAL, ABORT_PIPE, ABORT_CANCEL, ABORT_TIME, ABORT_LAUNCH,
-		  ABORT_NODE };
+enum abort_kind {
+	ABORT_NONE,
+	ABORT_BAD_EXIT,
+	ABORT_WAIT,
+	ABORT_SIGNAL,
+	ABORT_PIPE,
+	ABORT_CANCEL,
+	ABORT_TIME,
+	ABORT_LAUNCH,
+	ABORT_NODE
+};
 
 struct srun {
 	struct loop loop;
 	struct stepspec spec;
 	struct layout_request want;
-	uint32_t cpus_given;       /* -c of this srun, or LAYOUT_UNSET */
+	uint32_t cpus_given; /* -c of this srun, or LAYOUT_UNSET */
 	uint64_t limits[HOSTSPEC_LIMITS];
 	char *job_dir;
 	struct channel ctl;
@@ -72,16 +81,16 @@ struct srun {
 
 	struct srun_host *hosts;
 	struct srun_task *tasks;
-	struct hostspec common;    /* of every host's SPEC */
+	struct hostspec common; /* of every host's SPEC */
 	struct sink out, err;
 	struct srun_input in;
 
 	enum abort_kind abort;
-	bool job_step_aborted;     /* "Job step aborted" was said: no "Force Terminated" */
+	bool job_step_aborted; /* "Job step aborted" was said: no "Force Terminated" */
 	bool first_exit;
 	int64_t first_exit_ms, last_int_ms;
-	int code, final_signal;    /* highest of the tasks */
-	int fixed_code;            /* of a launch that failed; 0 */
+	int code, final_signal; /* highest of the tasks */
+	int fixed_code;         /* of a launch that failed; 0 */
 	bool timed_out, node_failed;
 	uint64_t utime_us, stime_us, maxrss_kib;
 	struct loop_timer launch_limit, wait, time_limit, kill, abort_limit, int_kill;

@@ -12,18 +12,18 @@
 struct stepenv_step {
 	uint32_t step_id;
 	const struct layout *layout;
-	const char *const *names;        /* of the step's hosts */
+	const char *const *names; /* of the step's hosts */
 	const char *job_nodelist, *job_cpus_per_node;
 	uint64_t job_id;
-	uint32_t cpus_per_task;          /* given to this srun; LAYOUT_UNSET */
-	uint32_t ntasks_per_node;        /* the same, as long as it can be honoured */
+	uint32_t cpus_per_task;   /* given to this srun; LAYOUT_UNSET */
+	uint32_t ntasks_per_node; /* the same, as long as it can be honoured */
 	uint32_t plane_size;
 	bool overcommit;
-	const char *name;                /* --job-name of the step; NULL */
-	const char *launch_address;      /* numeric, of the host that srun is on */
+	const char *name;           /* --job-name of the step; NULL */
+	const char *launch_address; /* numeric, of the host that srun is on */
 	uint16_t port;
 	uint32_t umask;
-	int verbosity;                   /* -1 quiet, 0, 1 ... */
+	int verbosity; /* -1 quiet, 0, 1 ... */
 };
 
 /* Step variables into e. */
@@ -34,7 +34,7 @@ struct stepenv_rank {
 	uint32_t node_index, cpus;
 	const uint32_t *ranks; /* of this host */
 	uint32_t nranks;
-	uint32_t local;        /* which of them */
+	uint32_t local; /* which of them */
 };
 
 /* SLURM_TASK_PID is put in last, with room for any pid, since only the child itself knows it: stepenv_set_pid(). */

@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define GRACE_MS 2000      /* a rank's background child may hold its output open that long after the last rank */
-#define TERM_WAIT_MS 5000  /* after the loss of srun: TERM to KILL */
+#define GRACE_MS 2000 /* a rank's background child may hold its output open that long after the last rank */
+#define TERM_WAIT_MS 5000 /* after the loss of srun: TERM to KILL */
 #define POLL_MS 20
 #define DIAL_MS 30000
 
@@ -113,7 +113,8 @@ static void read_exec_status(struct task *t)
 		return;
 	loop_fd_remove(&t->stepper->loop, t->status_fd);
 	if (read(t->status_fd, &code, sizeof(code)) == sizeof(code)) {
-		snprintf(text, sizeof(text), "slurmstepd: error: execve(): %s: %s\n", t->stepper->command, strerror(code));
+		snprintf(text, sizeof(text), "slurmstepd: error: execve(): %s: %s\n", t->stepper->command,
+			 strerror(code));
 		stream_say(t, text);
 	}
 	close(t->status_fd);
@@ -243,8 +244,8 @@ static void enter_folder(struct stepper *s)
 
 	if (chdir(s->spec.cwd) == 0)
 		return;
-	snprintf(text, sizeof(text), "slurmstepd: error: couldn't chdir to `%s': %s: going to /tmp instead", s->spec.cwd,
-		 strerror(errno));
+	snprintf(text, sizeof(text), "slurmstepd: error: couldn't chdir to `%s': %s: going to /tmp instead",
+		 s->spec.cwd, strerror(errno));
 	/* Slurm says it twice: its manager goes there, then the rank */
 	say(s, text);
 	say(s, text);
@@ -255,12 +256,24 @@ static void enter_folder(struct stepper *s)
 static void make_task(struct stepper *s, uint32_t i)
 {
 	struct task *t = &s->tasks[i];
-	struct stepenv_rank rank = { .node = s->spec.node, .node_index = s->spec.node_index, .cpus = s->spec.cpus,
-				     .ranks = s->spec.ranks, .nranks = s->ntasks, .local = i };
+	struct stepenv_rank rank = { .node = s->spec.node,
+				     .node_index = s->spec.node_index,
+				     .cpus = s->spec.cpus,
+				     .ranks = s->spec.ranks,
+				     .nranks = s->ntasks,
+				     .local = i };
 
-	*t = (struct task){ .stepper = s, .local = i, .id = s->spec.ranks[i], .in_fd = -1, .status_fd = -1, .err_file = -1,
-			    .child_fds = { -1, -1, -1 }, .out = { .fd = -1, .held = STRBUF_INIT },
-			    .err = { .fd = -1, .held = STRBUF_INIT }, .in = STRBUF_INIT, .env = ENV_INIT };
+	*t = (struct task){ .stepper = s,
+			    .local = i,
+			    .id = s->spec.ranks[i],
+			    .in_fd = -1,
+			    .status_fd = -1,
+			    .err_file = -1,
+			    .child_fds = { -1, -1, -1 },
+			    .out = { .fd = -1, .held = STRBUF_INIT },
+			    .err = { .fd = -1, .held = STRBUF_INIT },
+			    .in = STRBUF_INIT,
+			    .env = ENV_INIT };
 	env_add_all(&t->env, s->spec.env.vars.v);
 	stepenv_host(&t->env, s->host_env);
 	stepenv_rank(&t->env, &rank);
@@ -392,7 +405,9 @@ static void on_drained(void *arg)
 	streams_resume(arg);
 }
 
-static const struct channel_ops channel_ops = { .frame = on_frame, .closed = on_closed, .drained = on_drained };
+static const struct channel_ops channel_ops = { .frame = on_frame,
+						.closed = on_closed,
+						.drained = on_drained };
 
 static void on_dialed(void *arg, struct channel *ch, const char *why)
 {
@@ -463,7 +478,8 @@ static void NORETURN run(struct stepper *s, const sigset_t *original)
 	fd_raise_limit();
 	sigemptyset(&mask);
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		sigaddset(&mask, ignored[i]); /* taken from the loop and dropped: our orders come by the sockets */
+		sigaddset(&mask,
+			  ignored[i]); /* taken from the loop and dropped: our orders come by the sockets */
 	if (loop_init(&s->loop, &mask, NULL, NULL, &err) < 0)
 		_exit(1);
 	s->loop.original_mask = *original;
@@ -474,8 +490,8 @@ static void NORETURN run(struct stepper *s, const sigset_t *original)
 	_exit(0);
 }
 
-int stepper_fork(struct stepper_child *c, struct loop *l, const struct stepper_start *start, const struct env *host_env,
-		 loop_child_fn fn, void *arg, struct error *err)
+int stepper_fork(struct stepper_child *c, struct loop *l, const struct stepper_start *start,
+		 const struct env *host_env, loop_child_fn fn, void *arg, struct error *err)
 {
 	struct stepper s = { .start = *start, .host_env = host_env, .spec_bytes = STRBUF_INIT };
 	int life[2];

@@ -59,7 +59,8 @@ static int make_pty(int *ours, int *theirs)
 
 static int out_flags(const struct stepper *s)
 {
-	return O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_APPEND | (s->spec.open_mode == 'a' ? 0 : O_TRUNC);
+	return O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_APPEND |
+	       (s->spec.open_mode == 'a' ? 0 : O_TRUNC);
 }
 
 /* The file at path, opened once for all ranks of the host. */
@@ -95,7 +96,8 @@ static int open_piped(struct task *t, struct stream *st, int *theirs, bool is_st
 }
 
 /* One output stream of a rank; *theirs is what the rank gets. */
-static int open_output(struct task *t, const struct stream_spec *spec, struct stream *st, int *theirs, bool is_err)
+static int open_output(struct task *t, const struct stream_spec *spec, struct stream *st, int *theirs,
+		       bool is_err)
 {
 	struct stepper *s = t->stepper;
 	cleanup_free char *path = NULL;
@@ -175,7 +177,8 @@ static int label_width(const struct stepper *s)
 }
 
 /* Lines with labels, into one buffer, so that one write has whole lines. */
-static void add_labelled(const struct stepper *s, struct stream *st, struct strbuf *out, const char *p, size_t n)
+static void add_labelled(const struct stepper *s, struct stream *st, struct strbuf *out, const char *p,
+			 size_t n)
 {
 	const char *end = p + n;
 

@@ -20,22 +20,22 @@ struct shared_file {
 /* A rank's stdout or stderr on its way. */
 struct stream {
 	struct task *task;
-	int fd;                    /* our end of the pipe (or pty); -1: at its end or never there */
-	bool is_err;               /* goes to srun's stderr */
+	int fd;      /* our end of the pipe (or pty); -1: at its end or never there */
+	bool is_err; /* goes to srun's stderr */
 	bool paused;
-	struct shared_file *file;  /* NULL: srun */
-	struct strbuf held;        /* an unfinished line */
-	bool midline;              /* file with labels: the line's label is written */
+	struct shared_file *file; /* NULL: srun */
+	struct strbuf held;       /* an unfinished line */
+	bool midline;             /* file with labels: the line's label is written */
 };
 
 struct task {
 	struct stepper *stepper;
 	uint32_t local, id;
 	struct env env;
-	int child_fds[3];          /* the rank's ends; -1 once it runs */
-	struct stream out, err;    /* err.fd -1 where stderr shares stdout's */
-	int err_file;              /* rank writes its file itself: for what we have to say there; -1 */
-	int in_fd;                 /* our end of stdin; -1 */
+	int child_fds[3];       /* the rank's ends; -1 once it runs */
+	struct stream out, err; /* err.fd -1 where stderr shares stdout's */
+	int err_file;           /* rank writes its file itself: for what we have to say there; -1 */
+	int in_fd;              /* our end of stdin; -1 */
 	struct strbuf in;
 	size_t in_sent;
 	bool in_eof;
@@ -50,12 +50,12 @@ struct stepper {
 	struct stepper_start start;
 	const struct env *host_env;
 	int life_fd;
-	struct channel *channel;   /* NULL: not there yet, or lost */
+	struct channel *channel; /* NULL: not there yet, or lost */
 	struct strbuf spec_bytes;
 	struct hostspec spec;
-	struct argvec argv;        /* argv[0] resolved */
+	struct argvec argv; /* argv[0] resolved */
 	char *path;
-	char *command;             /* as given, for messages */
+	char *command; /* as given, for messages */
 	struct task *tasks;
 	uint32_t ntasks, running;
 	struct shared_file *files;

@@ -27,7 +27,8 @@ static const unsigned char *key_of(void *arg, const struct auth_who *who)
 	return s->agents[who->host].key;
 }
 
-static void *on_proved(void *arg, struct net_caller *caller, const struct auth_who *who, const struct channel_ops **ops)
+static void *on_proved(void *arg, struct net_caller *caller, const struct auth_who *who,
+		       const struct channel_ops **ops)
 {
 	struct steps *s = arg;
 
@@ -66,7 +67,8 @@ static int listen_tcp(struct steps *s, struct error *err)
 	fd = net_listen_tcp(ls->port_first, ls->port_last, &s->port, err);
 	if (fd < 0)
 		return -1;
-	return net_listener_start(&s->tcp_listener, s->cfg.loop, fd, false, ls->auth_timeout * 1000, &tcp_ops, s, err);
+	return net_listener_start(&s->tcp_listener, s->cfg.loop, fd, false, ls->auth_timeout * 1000, &tcp_ops,
+				  s, err);
 }
 
 struct steps *steps_new(const struct steps_config *cfg, struct error *err)
@@ -82,7 +84,8 @@ struct steps *steps_new(const struct steps_config *cfg, struct error *err)
 		s->agents[i].steps = s;
 		s->agents[i].host = i;
 	}
-	if (auth_init(err) < 0 || listen_unix(s, err) < 0 || listen_tcp(s, err) < 0 || ctl_write_file(s, err) < 0) {
+	if (auth_init(err) < 0 || listen_unix(s, err) < 0 || listen_tcp(s, err) < 0 ||
+	    ctl_write_file(s, err) < 0) {
 		steps_free(s);
 		return NULL;
 	}
@@ -126,7 +129,8 @@ void steps_signal(struct steps *s, int64_t step, int signo)
 {
 	for (struct step *st = s->steps; st; st = st->next)
 		for (uint32_t i = 0; st->places && i < st->layout.nnodes; i++)
-			if ((step < 0 || st->id == step) && st->places[i].is_local && st->places[i].state == PLACE_RUNNING)
+			if ((step < 0 || st->id == step) && st->places[i].is_local &&
+			    st->places[i].state == PLACE_RUNNING)
 				stepper_signal(&st->places[i].stepper, signo);
 	for (uint32_t i = 1; i < s->cfg.alloc->nhosts; i++)
 		send_signal(&s->agents[i], step < 0 ? RANK_ALL : (uint32_t)step, signo);
@@ -175,7 +179,8 @@ void steps_end(struct steps *s, int64_t kill_wait_ms, void (*done)(void *arg), v
 	s->ended_arg = arg;
 	for (struct step *st = s->steps; st; st = st->next)
 		if (st->state == STEP_WAITING && st->client)
-			client_send(st->client, FRAME_STEP_REFUSED, 0, 0, "Job/step already completing or completed", 40);
+			client_send(st->client, FRAME_STEP_REFUSED, 0, 0,
+				    "Job/step already completing or completed", 40);
 	steps_signal(s, -1, kill_wait_ms ? SIGTERM : SIGKILL);
 	agents_end(s, kill_wait_ms);
 	if (kill_wait_ms)

@@ -136,8 +136,9 @@ static void last_line(const char *text, char *out, size_t size)
 
 /* Words of refusals that another try can't change. */
 static const char *const hopeless[] = {
-	"not set in environment", "in environment", "Unknown option", "can't resolve host name", "is not a valid job",
-	"cannot run it", "No such file or directory", "Permission denied",
+	"not set in environment",    "in environment",     "Unknown option",
+	"can't resolve host name",   "is not a valid job", "cannot run it",
+	"No such file or directory", "Permission denied",
 };
 
 static bool is_hopeless(const char *text)
@@ -163,8 +164,8 @@ static void give_up(struct agent *a, const char *hint)
 {
 	char text[400];
 
-	snprintf(text, sizeof(text), "%s%s%s", a->refusal[0] ? a->refusal : "qrsh ended without a word", *hint ? "; " : "",
-		 hint);
+	snprintf(text, sizeof(text), "%s%s%s", a->refusal[0] ? a->refusal : "qrsh ended without a word",
+		 *hint ? "; " : "", hint);
 	fail(a, text);
 }
 
@@ -179,7 +180,8 @@ static void on_qconf(void *arg, int status, const char *text)
 		return;
 	line += strlen("control_slaves");
 	if (!strncmp(line + strspn(line, " \t"), "FALSE", 5))
-		give_up(a, "the job's parallel environment has control_slaves FALSE: ask the administrator for TRUE");
+		give_up(a,
+			"the job's parallel environment has control_slaves FALSE: ask the administrator for TRUE");
 }
 
 static void look_at_pe(struct agent *a)
@@ -284,13 +286,15 @@ static void try_start(struct agent *a)
 	qrsh_environment(&env);
 	a->state = AGENT_STARTING;
 	a->steps->starting++;
-	a->qrsh = tool_start(loop_of(a), qrsh, &argv, env.vars.v, secret, AUTH_KEY * 2 + 1, on_qrsh_end, a, &err);
+	a->qrsh = tool_start(loop_of(a), qrsh, &argv, env.vars.v, secret, AUTH_KEY * 2 + 1, on_qrsh_end, a,
+			     &err);
 	sodium_memzero(secret, sizeof(secret));
 	if (!a->qrsh) {
 		fail(a, err.text);
 		return;
 	}
-	loop_timer_set(loop_of(a), &a->launch_limit, (int64_t)settings(a)->launch_timeout * 1000, on_launch_limit, a);
+	loop_timer_set(loop_of(a), &a->launch_limit, (int64_t)settings(a)->launch_timeout * 1000,
+		       on_launch_limit, a);
 }
 
 void agent_start_place(struct agent *a, struct place *p)
@@ -319,7 +323,8 @@ void agent_connected(struct agent *a, struct net_caller *caller)
 {
 	a->caller = caller;
 	a->key_used = true;
-	channel_keepalive(&caller->channel, settings(a)->ping_interval * 1000, settings(a)->control_timeout * 1000);
+	channel_keepalive(&caller->channel, settings(a)->ping_interval * 1000,
+			  settings(a)->control_timeout * 1000);
 }
 
 static void up(struct agent *a)
@@ -352,7 +357,8 @@ static void relay(struct agent *a, const struct frame *f)
 	struct frame inner;
 	size_t need;
 
-	if (!c || proto_parse(f->payload, f->length, PROTO_PAYLOAD_MAX, &inner, &need, NULL) != (long)f->length)
+	if (!c ||
+	    proto_parse(f->payload, f->length, PROTO_PAYLOAD_MAX, &inner, &need, NULL) != (long)f->length)
 		return;
 	client_frame(c, &inner);
 }

@@ -60,7 +60,8 @@ static void take_launch(struct client *c, const struct frame *f)
 {
 	struct error err = ERROR_INIT;
 
-	if (!c->step || c->step->state != STEP_GRANTED || c->step->launch.unix_path || c->step->launch.addresses ||
+	if (!c->step || c->step->state != STEP_GRANTED || c->step->launch.unix_path ||
+	    c->step->launch.addresses ||
 	    step_launch_unpack(&c->step->launch, f->payload, f->length, &err) < 0) {
 		client_gone(c);
 		return;
@@ -149,7 +150,9 @@ static struct client *add_client(struct steps *s, struct agent *a, uint32_t rela
 {
 	struct client *c = xcalloc(1, sizeof(*c));
 
-	*c = (struct client){ .steps = s, .agent = a, .relay = relay, .host = a ? a->host : 0, .next = s->clients };
+	*c = (struct client){
+		.steps = s, .agent = a, .relay = relay, .host = a ? a->host : 0, .next = s->clients
+	};
 	s->clients = c;
 	return c;
 }

@@ -32,7 +32,8 @@ static void record_start(struct step *st)
 
 	for (uint32_t i = 0; i < st->layout.nnodes; i++)
 		argvec_push(&nodes, steps_node(s, st->layout.node[i]));
-	record_begin(&r, "step_start", s->cfg.alloc->engine_id, s->cfg.alloc->engine_task, s->cfg.alloc->restart);
+	record_begin(&r, "step_start", s->cfg.alloc->engine_id, s->cfg.alloc->engine_task,
+		     s->cfg.alloc->restart);
 	record_int(&r, "step", st->id);
 	record_str(&r, "name", st->request.name);
 	record_strings(&r, "nodes", nodes.v, nodes.n);
@@ -46,7 +47,8 @@ static void record_end(struct step *st)
 	struct steps *s = st->steps;
 	struct record r;
 
-	record_begin(&r, "step_end", s->cfg.alloc->engine_id, s->cfg.alloc->engine_task, s->cfg.alloc->restart);
+	record_begin(&r, "step_end", s->cfg.alloc->engine_id, s->cfg.alloc->engine_task,
+		     s->cfg.alloc->restart);
 	record_int(&r, "step", st->id);
 	/* an srun that died without a word took its ranks with it */
 	record_str(&r, "state", st->done ? st->result.state : "CANCELLED");
@@ -123,7 +125,9 @@ static void make_places(struct step *st)
 	for (uint32_t i = 0; i < st->layout.nnodes; i++) {
 		struct place *p = &st->places[i];
 
-		*p = (struct place){ .step = st, .index = i, .host = st->layout.node[i], .stepper = { .life_fd = -1 } };
+		*p = (struct place){
+			.step = st, .index = i, .host = st->layout.node[i], .stepper = { .life_fd = -1 }
+		};
 		randombytes_buf(p->token, sizeof(p->token));
 	}
 }
@@ -164,7 +168,8 @@ static void send_grant(struct step *st)
 		memcpy(hosts[i].token, st->places[i].token, PROTO_TOKEN);
 	}
 	step_granted_pack(&g, &out);
-	client_send(st->client, FRAME_STEP_GRANTED, st->was_waiting ? FRAME_MORE : 0, st->was_told, out.buf, out.len);
+	client_send(st->client, FRAME_STEP_GRANTED, st->was_waiting ? FRAME_MORE : 0, st->was_told, out.buf,
+		    out.len);
 	sodium_memzero(hosts, g.nhosts * sizeof(*hosts));
 	sodium_memzero(out.buf, out.len);
 }
@@ -187,8 +192,10 @@ void step_try(struct step *st, bool woken)
 	struct error err = ERROR_INIT;
 
 	for (uint32_t i = 0; i < n; i++)
-		hosts[i] = (struct layout_host){ .name = steps_node(s, i), .cpus = s->cfg.alloc->hosts[i].slots,
-						 .used = s->used[i], .steps = s->running[i] };
+		hosts[i] = (struct layout_host){ .name = steps_node(s, i),
+						 .cpus = s->cfg.alloc->hosts[i].slots,
+						 .used = s->used[i],
+						 .steps = s->running[i] };
 	switch (layout_place(&st->request.want, hosts, (uint32_t)n, &st->layout, &err)) {
 	case LAYOUT_OK:
 		grant(st);
@@ -205,7 +212,8 @@ void step_try(struct step *st, bool woken)
 	}
 	/* as in Slurm nothing is said before another step's end woke this one up in vain */
 	if (woken) {
-		client_send(st->client, FRAME_STEP_WAIT, st->was_told ? FRAME_MORE : 0, 0, busy, strlen(busy));
+		client_send(st->client, FRAME_STEP_WAIT, st->was_told ? FRAME_MORE : 0, 0, busy,
+			    strlen(busy));
 		st->was_told = true;
 	}
 	st->was_waiting = true;
@@ -259,7 +267,8 @@ static void start_local(struct place *p)
 	memcpy(start.token, p->token, PROTO_TOKEN);
 	p->is_local = true;
 	p->state = PLACE_RUNNING;
-	if (stepper_fork(&p->stepper, st->steps->cfg.loop, &start, st->steps->cfg.job_env, on_stepper_end, p, &err) < 0)
+	if (stepper_fork(&p->stepper, st->steps->cfg.loop, &start, st->steps->cfg.job_env, on_stepper_end, p,
+			 &err) < 0)
 		place_gone(p, err.text);
 }
 

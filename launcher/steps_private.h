@@ -14,28 +14,28 @@ enum place_state { PLACE_IDLE, PLACE_WAITING, PLACE_RUNNING, PLACE_GONE };
 /* One host of a step. */
 struct place {
 	struct step *step;
-	uint32_t index;                 /* in the step */
-	uint32_t host;                  /* in the job */
+	uint32_t index; /* in the step */
+	uint32_t host;  /* in the job */
 	enum place_state state;
 	unsigned char token[PROTO_TOKEN];
-	struct stepper_child stepper;   /* host 0 only */
-	bool is_local;                  /* forked by us */
+	struct stepper_child stepper; /* host 0 only */
+	bool is_local;                /* forked by us */
 };
 
 enum step_state { STEP_WAITING, STEP_GRANTED, STEP_RELEASED };
 
 struct step {
 	struct steps *steps;
-	struct step *next;              /* in order of creation */
+	struct step *next; /* in order of creation */
 	enum step_state state;
-	uint32_t id;                    /* once granted */
-	struct client *client;          /* NULL: srun is gone */
+	uint32_t id;           /* once granted */
+	struct client *client; /* NULL: srun is gone */
 	struct step_create request;
 	struct layout layout;
 	struct place *places;
 	struct step_launch launch;
-	bool was_waiting, was_told;     /* it had to wait; srun has been told so */
-	bool done;                      /* srun reported the end */
+	bool was_waiting, was_told; /* it had to wait; srun has been told so */
+	bool done;                  /* srun reported the end */
 	struct step_done result;
 };
 
@@ -43,12 +43,12 @@ struct step {
 struct client {
 	struct steps *steps;
 	struct client *next;
-	struct channel channel;         /* closed for a relayed one */
-	struct agent *agent;            /* NULL: on this host */
+	struct channel channel; /* closed for a relayed one */
+	struct agent *agent;    /* NULL: on this host */
 	uint32_t relay;
-	uint32_t host;                  /* of the job */
+	uint32_t host; /* of the job */
 	struct step *step;
-	bool dead;                      /* freed behind this round */
+	bool dead; /* freed behind this round */
 	struct loop_timer gone;
 };
 
@@ -62,9 +62,9 @@ struct agent {
 	unsigned char key[AUTH_KEY];
 	bool key_used;
 	struct tool *qrsh, *qconf;
-	struct net_caller *caller;      /* its connection */
+	struct net_caller *caller; /* its connection */
 	struct loop_timer retry, launch_limit;
-	int64_t first_try, last_up;     /* ms; last_up 0: never was */
+	int64_t first_try, last_up; /* ms; last_up 0: never was */
 	char refusal[256];
 };
 
@@ -78,9 +78,9 @@ struct steps {
 	struct step *steps;
 	struct client *clients;
 	uint32_t next_id;
-	struct agent *agents;           /* by host */
-	uint32_t starting;              /* agents under way */
-	uint32_t *used, *running;       /* by host: CPUs of steps that don't share; steps of any kind */
+	struct agent *agents;     /* by host */
+	uint32_t starting;        /* agents under way */
+	uint32_t *used, *running; /* by host: CPUs of steps that don't share; steps of any kind */
 	pid_t *pids;
 	bool ending;
 	int64_t kill_wait_ms;

@@ -90,8 +90,8 @@ static void on_end(void *arg, pid_t pid, int status, const struct rusage *ru)
 }
 
 /* The parent has prepared everything; only calls that are safe after fork. */
-static void NORETURN run_child(const struct tool *t, const char *program, char *const *argv, char *const *envp, int in,
-			       int out)
+static void NORETURN run_child(const struct tool *t, const char *program, char *const *argv,
+			       char *const *envp, int in, int out)
 {
 	static const char text[] = "cannot run it\n";
 
@@ -104,8 +104,8 @@ static void NORETURN run_child(const struct tool *t, const char *program, char *
 	_exit(127);
 }
 
-static int start(struct tool *t, const char *program, const struct argvec *argv, char *const *envp, const void *input,
-		 size_t n, struct error *err)
+static int start(struct tool *t, const char *program, const struct argvec *argv, char *const *envp,
+		 const void *input, size_t n, struct error *err)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 };
 

@@ -135,7 +135,8 @@ int stepspec_unpack(struct stepspec *s, const void *data, size_t n, struct error
 	if (!head || strcmp(head, magic))
 		return error_set(err, ERR_PROTOCOL, "step request: not one of slurm-on-ocs");
 	if (unpack_u16(&u) != STEPSPEC_VERSION)
-		return error_set(err, ERR_PROTOCOL, "step request: srun and shim-launch are of different versions");
+		return error_set(err, ERR_PROTOCOL,
+				 "step request: srun and shim-launch are of different versions");
 	unpack_argv(&u, &s->argv);
 	env = unpack_bytes(&u, &len);
 	if (!u.bad && env_unpack(&s->env, env, len, NULL) < 0)

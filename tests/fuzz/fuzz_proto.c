@@ -8,15 +8,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define TRY(type, release)                                                                                           \
-	do {                                                                                                         \
-		struct type v_ = { 0 };                                                                              \
-		struct strbuf out_ = STRBUF_INIT;                                                                    \
-                                                                                                                     \
-		if (type##_unpack(&v_, data, size, NULL) == 0)                                                       \
-			type##_pack(&v_, &out_);                                                                     \
-		release(&v_);                                                                                        \
-		strbuf_release(&out_);                                                                               \
+#define TRY(type, release)                                                                                   \
+	do {                                                                                                 \
+		struct type v_ = { 0 };                                                                      \
+		struct strbuf out_ = STRBUF_INIT;                                                            \
+                                                                                                             \
+		if (type##_unpack(&v_, data, size, NULL) == 0)                                               \
+			type##_pack(&v_, &out_);                                                             \
+		release(&v_);                                                                                \
+		strbuf_release(&out_);                                                                       \
 	} while (0)
 
 static void nothing(void *v)

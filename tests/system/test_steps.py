@@ -517,7 +517,7 @@ def test_what_another_try_cannot_change_fails_at_once(tmp_path):
 def test_a_host_that_never_answers_runs_into_launch_timeout(tmp_path):
     text = steps(tmp_path, "srun true; echo $?\n", hosts=THREE, ntasks=3, launch_timeout=2,
                  qrsh="[ $host != n2 ] || exec sleep 30 </dev/null >/dev/null 2>&1")
-    assert "failed on node n2: no answer from the host within launch_timeout" in text and text.endswith("8\n")
+    assert re.search(r"failed on node n2: no answer .*within launch_timeout\n", text) and text.endswith("8\n")
 
 
 # --- records, ctl ---

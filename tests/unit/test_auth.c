@@ -36,7 +36,8 @@ static int answer(struct pair *p, const unsigned char *hello, int key_byte)
 Test(auth, both_ends_agree_and_seal)
 {
 	static const char text[] = "forty-two bytes of a frame that is sealed";
-	unsigned char sealed[sizeof(text) + crypto_secretstream_xchacha20poly1305_ABYTES], plain[sizeof(sealed)];
+	unsigned char sealed[sizeof(text) + crypto_secretstream_xchacha20poly1305_ABYTES],
+		plain[sizeof(sealed)];
 	struct error err = ERROR_INIT;
 	struct pair p;
 	size_t n;
@@ -69,7 +70,8 @@ Test(auth, sealed_frames_cannot_be_changed_repeated_or_left_out)
 	cr_assert_eq(auth_finish(&p.dialer, p.welcome, sizeof(p.welcome), &err), 0);
 	auth_seal(&p.dialer, "hello", 5, first);
 	auth_seal(&p.dialer, "again", 5, second);
-	cr_expect_eq(auth_open(&p.listener, second, sizeof(second), plain, &n, &err), -1, "a frame was left out");
+	cr_expect_eq(auth_open(&p.listener, second, sizeof(second), plain, &n, &err), -1,
+		     "a frame was left out");
 	cr_expect_eq(auth_open(&p.listener, first, sizeof(first) - 1, plain, &n, &err), -1, "cut");
 	first[3] ^= 1;
 	cr_expect_eq(auth_open(&p.listener, first, sizeof(first), plain, &n, &err), -1, "changed");
@@ -106,7 +108,8 @@ Test(auth, every_byte_of_hello_and_welcome_counts)
 		make(&p, true);
 		cr_assert_eq(answer(&p, p.hello, 0x5a), 0);
 		p.welcome[i] ^= 0x10;
-		cr_expect_eq(auth_finish(&p.dialer, p.welcome, sizeof(p.welcome), &err), -1, "welcome byte %zu", i);
+		cr_expect_eq(auth_finish(&p.dialer, p.welcome, sizeof(p.welcome), &err), -1,
+			     "welcome byte %zu", i);
 	}
 }
 

@@ -46,8 +46,10 @@ Test(filename, patterns)
 		cleanup_free char *of_step = filename_of_step(rows[i].pattern, &step);
 		cleanup_free char *of_rank = filename_of_rank(of_step, "n2", 1, 3);
 
-		cr_expect_eq(filename_is_local(rows[i].pattern), rows[i].local, "row %zu \"%s\"", i, rows[i].pattern);
-		cr_expect_eq(filename_is_per_rank(rows[i].pattern), rows[i].per_rank, "row %zu \"%s\"", i, rows[i].pattern);
+		cr_expect_eq(filename_is_local(rows[i].pattern), rows[i].local, "row %zu \"%s\"", i,
+			     rows[i].pattern);
+		cr_expect_eq(filename_is_per_rank(rows[i].pattern), rows[i].per_rank, "row %zu \"%s\"", i,
+			     rows[i].pattern);
 		cr_expect_str_eq(of_step, rows[i].of_step, "row %zu \"%s\": %s", i, rows[i].pattern, of_step);
 		cr_expect_str_eq(of_rank, rows[i].of_rank, "row %zu \"%s\": %s", i, rows[i].pattern, of_rank);
 	}

@@ -160,12 +160,15 @@ static void run_file(const char *path, bool big, size_t expected)
 		text = big ? f[11] : f[10];
 		forget_job(text);
 		run_case(job, list, cpus, ntasks, step, &res);
-		same = !strcmp(res.layout.buf, layout) && !strcmp(res.text.buf, text) && (!per_node || !strcmp(res.cpus.buf, per_node));
+		same = !strcmp(res.layout.buf, layout) && !strcmp(res.text.buf, text) &&
+		       (!per_node || !strcmp(res.cpus.buf, per_node));
 		if (is_known(job, step, seen))
 			cr_expect(!same, "\"%s\" \"%s\" is a listed difference, but agrees", job, step);
 		else
-			cr_expect(same, "job \"%s\" (%s) step \"%s\"\n  want %s | %s | %s\n  got  %s | %s | %s", job, cpus, step,
-				  layout, per_node ? per_node : "", text, res.layout.buf, res.cpus.buf, res.text.buf);
+			cr_expect(same,
+				  "job \"%s\" (%s) step \"%s\"\n  want %s | %s | %s\n  got  %s | %s | %s",
+				  job, cpus, step, layout, per_node ? per_node : "", text, res.layout.buf,
+				  res.cpus.buf, res.text.buf);
 		release(&res);
 	}
 	fclose(in);

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Values that differ from run to run; the name must be there all the same. */
-static const char *const literals[] = { "SLURM_TASK_PID", "SLURM_SRUN_COMM_PORT", "SLURM_STEP_LAUNCHER_PORT" };
+static const char *const literals[] = { "SLURM_TASK_PID", "SLURM_SRUN_COMM_PORT",
+					"SLURM_STEP_LAUNCHER_PORT" };
 
 static bool compared(const char *name)
 {
@@ -41,7 +42,8 @@ static void compare(const char *where, const struct env *want, const struct env 
 	for (size_t i = 0; i < want->vars.n; i++) {
 		cleanup_free char *name = xstrndup(want->vars.v[i], strcspn(want->vars.v[i], "="));
 		const char *v = env_get(got, name);
-		bool ok = !compared(name) || is_quirk(where, name) || (v && same_value(name, env_get(want, name), v));
+		bool ok = !compared(name) || is_quirk(where, name) ||
+			  (v && same_value(name, env_get(want, name), v));
 
 		*bad += !ok;
 		cr_expect(ok, "%s: want %s, got %s", where, want->vars.v[i], v ? v : "nothing");
@@ -62,7 +64,8 @@ struct recorded {
 	size_t steps, tasks, bad;
 };
 
-static void lay_out(const struct recorded *r, const struct hostlist *names, struct layout_request *rq, struct layout *l)
+static void lay_out(const struct recorded *r, const struct hostlist *names, struct layout_request *rq,
+		    struct layout *l)
 {
 	cleanup_argvec struct argvec warnings = ARGVEC_INIT;
 	cleanup_free uint32_t *cpus = NULL;
@@ -84,7 +87,8 @@ static void lay_out(const struct recorded *r, const struct hostlist *names, stru
 		rq->ntasks = (uint32_t)strtoul(ntasks, NULL, 10);
 	parse_options(rq, r->step, false);
 	cr_assert_eq(layout_settle(rq, &job, &warnings, &err), 0, "%s | %s: %s", r->job, r->step, err.text);
-	cr_assert_eq(layout_place(rq, hosts, (uint32_t)n, l, &err), LAYOUT_OK, "%s | %s: %s", r->job, r->step, err.text);
+	cr_assert_eq(layout_place(rq, hosts, (uint32_t)n, l, &err), LAYOUT_OK, "%s | %s: %s", r->job, r->step,
+		     err.text);
 }
 
 static uint32_t given_cpus(const char *step)
@@ -125,8 +129,12 @@ static void rank_environment(const struct recorded *r, struct env *e)
 	stepenv_step(e, &s);
 	for (uint32_t i = 0; i < l.nnodes; i++) {
 		for (uint32_t k = 0; k < l.tasks[i]; k++) {
-			struct stepenv_rank rank = { .node = step_names[i], .node_index = i, .cpus = l.cpus[i],
-						     .ranks = l.ranks[i], .nranks = l.tasks[i], .local = k };
+			struct stepenv_rank rank = { .node = step_names[i],
+						     .node_index = i,
+						     .cpus = l.cpus[i],
+						     .ranks = l.ranks[i],
+						     .nranks = l.tasks[i],
+						     .local = k };
 
 			if (l.ranks[i][k] == id)
 				stepenv_rank(e, &rank);
@@ -169,7 +177,10 @@ static void take_line(struct recorded *r, char *kind, const char *value)
 		finish_task(r);
 		snprintf(r->task_id, sizeof(r->task_id), "%s", value);
 	} else {
-		argvec_push(kind[0] == 'B' ? &r->batch.vars : kind[0] == 'C' ? &r->common.vars : &r->task.vars, value);
+		argvec_push(kind[0] == 'B'   ? &r->batch.vars
+			    : kind[0] == 'C' ? &r->common.vars
+					     : &r->task.vars,
+			    value);
 	}
 }
 
@@ -198,7 +209,9 @@ Test(stepenv, pid_is_written_in_place)
 {
 	cleanup_env struct env e = ENV_INIT;
 	static const uint32_t ranks[] = { 4, 9 };
-	struct stepenv_rank rank = { .node = "n2", .node_index = 1, .cpus = 2, .ranks = ranks, .nranks = 2, .local = 1 };
+	struct stepenv_rank rank = {
+		.node = "n2", .node_index = 1, .cpus = 2, .ranks = ranks, .nranks = 2, .local = 1
+	};
 
 	env_set(&e, "SLURM_TASK_PID", "7");
 	stepenv_rank(&e, &rank);
