@@ -365,7 +365,13 @@ static int kind_ask(struct engine_kind *kind, struct error *err)
 	argvec_pushl(&argv, "qsub", "-help", NULL);
 	if (engine_run(&argv, NULL, KIND_TIMEOUT, &answer, err) < 0)
 		return -1;
-	return engine_kind_parse(answer.out.buf, kind, err);
+	if (engine_kind_parse(answer.out.buf, kind, err) == 0)
+		return 0;
+	if (answer.code == 0)
+		return -1;
+	/* it says why: a wrong SGE_ROOT, say */
+	engine_refusal(&answer, err);
+	return error_wrap(err, "qsub");
 }
 
 int engine_kind(struct engine_kind *kind, struct error *err)
