@@ -64,6 +64,7 @@ struct conf {
 	int tree_width;      /* 64: agents below one parent */
 	int kill_wait;       /* 30: TERM to KILL */
 	bool kill_on_bad_exit; /* false, as in Slurm */
+	bool kill_invalid_depend; /* true */
 };
 
 #define CONF_INIT                                                                                            \

@@ -249,6 +249,8 @@ static int start_loop(struct batch *b, pid_t minder_group, struct error *err)
 /* Everything up to the fork of the script. *launch: from here on a failure is the job's, and recorded. */
 static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, bool *launch, struct error *err)
 {
+	int rc;
+
 	if (load_job(b, spool_dir, err) < 0)
 		return -1;
 	b->libexec = path_self_dir(err);
@@ -256,7 +258,10 @@ static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, b
 		return -1;
 	open_records(b);
 	*launch = true;
-	if (output_open(b, err) < 0)
+	rc = depend_gate(b, err);
+	if (rc > 0)
+		b->end = END_NEVER;
+	if (rc || output_open(b, err) < 0)
 		return -1;
 	log_set_fd(b->std_fd[2]);
 	if (script_copy(b, err) < 0 || script_environment(b, err) < 0)
@@ -317,7 +322,18 @@ static int fail(struct batch *b, bool launch, const struct error *err)
 	log_set_fd(STDERR_FILENO);
 	if (launch)
 		write_end(b, "FAILED", 0, LAUNCH_FAILURE_SIGNAL, "JobLaunchFailure");
+	if (launch)
+		depend_tell(b, false);
 	canary_stop(&b->canary, &b->loop);
+	return 1;
+}
+
+/* What the job waited for can't come: it ends without a start. Not 0, for who looks at the engine's accounting. */
+static int end_unstarted(struct batch *b)
+{
+	write_end(b, "CANCELLED", 0, 0, "DependencyNeverSatisfied");
+	depend_tell(b, false);
+	remove_spool(b);
 	return 1;
 }
 
@@ -327,17 +343,20 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 	bool launch = false;
 
 	if (prepare(b, spool_dir, minder_group, &launch, &err) < 0)
-		return fail(b, launch, &err);
+		return b->end == END_NEVER ? end_unstarted(b) : fail(b, launch, &err);
 	start_steps(b);
 	if (script_start(b, on_script_end, &err) < 0)
 		return fail(b, true, &err);
 	limits_start(b);
 	write_start(b);
+	depend_tell(b, true);
 	spool_link_job(&b->spool, b->alloc.engine_id, NULL);
 	if (loop_run(&b->loop, &err) < 0)
 		log_error("%s", err.text);
-	if (b->end != END_KILLED)
+	if (b->end != END_KILLED) {
 		write_script_end(b);
+		depend_tell(b, false);
+	}
 	canary_stop(&b->canary, &b->loop);
 	tree_kill(NULL, 0);
 	remove_spool(b);

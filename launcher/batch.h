@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 /* Why the job ends. The first reason stays. */
-enum batch_end { END_NONE, END_SCRIPT, END_TIMEOUT, END_CANCELLED, END_KILLED };
+enum batch_end { END_NONE, END_SCRIPT, END_TIMEOUT, END_CANCELLED, END_KILLED, END_NEVER };
 
 struct batch {
 	struct loop loop;
@@ -78,6 +78,12 @@ void limits_suspend(struct batch *b, bool stopped);
 void limits_end_job(struct batch *b, enum batch_end why, int64_t by);
 /* signo to the script alone, or to all that it started on this host. */
 void limits_signal(struct batch *b, int signo, bool full);
+
+/* --- batch_depend.c --- */
+/* Before the script: 0 the job may start, 1 never (its dependency can't be met any more), -1 with err. */
+int depend_gate(struct batch *b, struct error *err);
+/* The start, or end, of the job is recorded: word to those that wait for it. */
+void depend_tell(struct batch *b, bool start);
 
 /* --- batch.c --- */
 /* Processes that must not be signalled with the script's: canary, steppers, qrsh clients. Borrowed until the next call. */

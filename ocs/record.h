@@ -6,7 +6,8 @@
  * whose owner isn't the job's. Keys of every line: "v" 1, "event", "time" (s since the epoch, with fraction), "job"
  * (engine id), "task" (0: no array), "restart" (0..).
  *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
- *               work_dir, command (no arguments: all may read this), std_out, std_err, array (index list), spool (uuid)
+ *               work_dir, command (no arguments: all may read this), std_out, std_err, array (index list), spool (uuid), dependency (as
+ *               --dependency has it, without what was met at the submission; absent: none)
  *   start       host, queue, nodes (list), slots (a number for each of nodes), pid
  *   step_start  step, name, nodes, ntasks, command
  *   step_end    step, state, code, signal, utime, stime, maxrss (rusage of the ranks; s, s, KiB)
@@ -14,7 +15,8 @@
  *               (ended at its time limit), CANCELLED (we were asked to), or KILLED_BY_ENGINE: qdel, h_rt and a
  *               reschedule look the same from inside the job, so that one is neutral; a reader finds the state by a
  *               cancel line, a later restart's start line, or the engine's accounting. reason: JobLaunchFailure
- *               (FAILED, code 0, signal 53: the script was not started); else absent
+ *               (FAILED, code 0, signal 53: the script was not started), DependencyNeverSatisfied (CANCELLED: neither;
+ *               by whoever found it out, of an array as a whole in task 0); else absent
  *   cancel      by (uid): written by scancel before it turns to the engine
  */
 #ifndef SOC_OCS_RECORD_H

@@ -40,7 +40,7 @@ void record_job_release(struct record_job *j)
 {
 	char **const strings[] = { &j->name,    &j->partition, &j->account,  &j->qos,
 				   &j->comment, &j->user,      &j->work_dir, &j->command,
-				   &j->std_out, &j->std_err,   &j->spool };
+				   &j->std_out, &j->std_err,   &j->spool,    &j->dependency };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free(*strings[i]);
@@ -179,6 +179,7 @@ static void on_submit(struct record_job *j, json_t *o, double now)
 	get_str(o, "std_out", &j->std_out);
 	get_str(o, "std_err", &j->std_err);
 	get_str(o, "spool", &j->spool);
+	get_str(o, "dependency", &j->dependency);
 	j->nodes = get_count(o, "nodes");
 	j->ntasks = get_count(o, "ntasks");
 	j->cpus_per_task = get_count(o, "cpus_per_task");

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
+#include <time.h>
 
 #define CONTEXT_VERSION 1
 #define NAME_MAX_ENGINE 200 /* bytes; names are for people, and long ones fill the engine's tables */
@@ -84,6 +85,17 @@ static void add_options(const struct qsub_input *in, struct argvec *argv)
 		argvec_pushl(argv, "-r", r->requeue ? "y" : "n", NULL);
 	if (r->account && *r->account)
 		argvec_pushl(argv, "-A", r->account, NULL);
+/* The client reads local time. */
+static void add_begin(int64_t when, struct argvec *argv)
+{
+	time_t t = (time_t)when;
+	char text[32];
+	struct tm tm;
+
+	if (when && localtime_r(&t, &tm) && strftime(text, sizeof(text), "%Y%m%d%H%M.%S", &tm))
+		argvec_pushl(argv, "-a", text, NULL);
+}
+
 	if (r->nice > 0) {
 		argvec_push(argv, "-p");
 		argvec_pushf(argv, "-%d", r->nice < PRIORITY_LOWEST ? r->nice : PRIORITY_LOWEST);
@@ -92,6 +104,11 @@ static void add_options(const struct qsub_input *in, struct argvec *argv)
 	add_pe(in, argv);
 }
 
+	if (in->hold)
+		argvec_pushl(argv, "-hold_jid", in->hold, NULL);
+	if (in->hold_arrays)
+		argvec_pushl(argv, "-hold_jid_ad", in->hold_arrays, NULL);
+	add_begin(in->not_before, argv);
 void emit_qsub(const struct qsub_input *in, struct argvec *argv)
 {
 	cleanup_free char *name = emit_job_name(in->name);

@@ -16,6 +16,11 @@ struct qsub_input {
 	const char *par;     /* argument of -par: "4", "$fill_up"; NULL: none */
 	const char *name;    /* as asked for; the engine gets what it allows of it */
 	int64_t h_rt;        /* s; 0: none */
+	const char *hold, *hold_arrays; /* -hold_jid, -hold_jid_ad; NULL: none */
+	int64_t not_before;             /* s since the epoch; 0: at once */
+	const struct argvec *resources; /* "gpu=2": for -l; NULL: none */
+	const char *hosts;              /* value of -l h=; NULL: any */
+	const char *master;             /* the host of the first task; NULL: any */
 	const char *options; /* file with more options (-@); NULL: none */
 	const char *script;  /* path of the stub; NULL: verify only */
 };

@@ -349,8 +349,8 @@ static void dependency(const struct job_view *v, struct strbuf *out)
 {
 	const char *p = v->job->engine ? v->job->engine->predecessors : NULL;
 
-	if (!p) {
-		strbuf_addstr(out, "(null)");
+	if (v->job->dependency || !p) {
+		strbuf_addstr(out, v->job->dependency ? v->job->dependency : "(null)");
 		return;
 	}
 	for (const char *sep = ""; *p; sep = ",") {

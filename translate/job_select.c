@@ -11,6 +11,7 @@ static struct job split_row(const struct job *from, uint32_t position)
 	struct job j = *from;
 
 	j.partition = xstrdup(from->partition);
+	j.dependency = xstrdup(from->dependency);
 	j.positions = NULL;
 	j.npositions = 0;
 	j.is_group = false;

@@ -13,6 +13,8 @@ enum {
 	MAX_POSITIONS = 1 << 20, /* of one array */
 };
 
+#define NEVER_SATISFIED "DependencyNeverSatisfied"
+
 struct user_entry {
 	char *name;
 	uid_t uid;
@@ -34,6 +36,7 @@ void jobs_release_row(struct job *j)
 {
 	free(j->positions);
 	free(j->partition);
+	free(j->dependency);
 }
 
 void jobs_free(struct jobs *jobs)
@@ -58,7 +61,9 @@ void jobs_free(struct jobs *jobs)
 	free(jobs->queues);
 	qstat_release(&jobs->q);
 	qstat_release(&jobs->held);
+	qstat_release(&jobs->everybody);
 	record_store_free(jobs->store);
+	record_store_free(jobs->depend_store);
 	free(jobs);
 }
 
@@ -284,7 +289,7 @@ static const char *reason_of_hold(const struct jobs *jobs, const struct job *j)
 {
 	if (has_user_hold(jobs, j->id))
 		return "JobHeldUser";
-	return j->engine->predecessors ? "Dependency" : "JobHeldAdmin";
+	return j->engine->predecessors || j->dependency ? "Dependency" : "JobHeldAdmin";
 }
 
 /* Which pending jobs are held by their users; asked only where some job is held at all. */
@@ -331,15 +336,21 @@ static void name_reasons(struct jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++) {
 		struct job *j = &jobs->rows[i];
+		enum depend_verdict verdict;
 
 		if (j->reason)
 			continue;
+		verdict = j->state == JOB_PENDING ? jobs_dependency(jobs, j) : DEPEND_MET;
 		if (j->state != JOB_PENDING)
 			j->reason = "None";
+		else if (verdict == DEPEND_NEVER)
+			j->reason = NEVER_SATISFIED;
 		else if (strchr(j->engine->state, 'E'))
 			j->reason = "launch failed requeued held";
 		else if (strchr(j->engine->state, 'h'))
 			j->reason = reason_of_hold(jobs, j);
+		else if (verdict == DEPEND_OPEN)
+			j->reason = "Dependency"; /* on a time */
 		else if (j->engine->priority == 0)
 			j->reason = "None"; /* the scheduler hasn't seen it yet */
 	}
@@ -378,6 +389,10 @@ static const char *reason_of_end(const struct job *j)
 {
 	if (j->state == JOB_TIMEOUT)
 		return "TimeLimit";
+	const struct record_run *run = j->run ? j->run : record_last_run(j->record, 0);
+
+	if (j->state == JOB_CANCELLED && run && run->reason)
+		return run->reason;
 	if (j->state != JOB_FAILED || !j->run)
 		return "None";
 	if (j->run->reason)
@@ -399,6 +414,8 @@ static struct job *add_over(struct jobs *jobs, const struct record_job *r, const
 	j->started = run ? (time_t)run->start : 0;
 	j->ended = run && run->end > 0 ? (time_t)run->end : (time_t)r->last_time;
 	fill_common(jobs, j);
+	if (!strcmp(j->reason, NEVER_SATISFIED))
+		jobs_dependency(jobs, j);
 	if (!run)
 		return j;
 	if (run->nodes.n)

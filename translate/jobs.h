@@ -64,6 +64,7 @@ struct job {
 	const char *user;
 	uid_t uid;
 	char *partition;
+	char *dependency; /* what it still waits for, as squeue shows it; NULL: no dependency */
 	time_t submitted, started, ended; /* 0: unknown, or not yet; ended: also while it is COMPLETING */
 	int64_t time_limit;               /* s; -1: none */
 	uint32_t cpus, nodes;

@@ -3,6 +3,7 @@
 #ifndef SOC_TRANSLATE_JOBS_PRIVATE_H
 #define SOC_TRANSLATE_JOBS_PRIVATE_H
 
+#include "translate/depend.h"
 #include "translate/jobs.h"
 
 struct user_entry;
@@ -12,6 +13,8 @@ struct jobs {
 	const struct conf *conf;
 	struct qstat q, held; /* held: those with a user hold */
 	struct record_store *store;
+	struct record_store *depend_store; /* of predecessors, read to the end; NULL: not needed yet */
+	struct qstat everybody;            /* where q holds some users' jobs only, and a predecessor is another's */
 	struct job *rows;
 	size_t n, alloc;
 	struct user_entry *users;
@@ -24,6 +27,9 @@ struct jobs {
 /* An empty row at the end; pointers to other rows are no longer good then. */
 struct job *jobs_add_row(struct jobs *jobs);
 void jobs_release_row(struct job *j);
+/* --- jobs_depend.c --- */
+/* Fills j->dependency where the job has one. */
+enum depend_verdict jobs_dependency(struct jobs *jobs, struct job *j);
 void jobs_add_position(struct job *j, uint32_t position);
 
 #endif

@@ -55,11 +55,13 @@ struct request {
 
 void request_init(struct request *r);
 void request_release(struct request *r);
+	char *dependency; /* --dependency, known to be good; NULL or "": none */
 
 /*
  * Applies Slurm's rules between options once all are read: -N4 -n3 becomes 3 nodes, with *warning (caller frees; NULL:
  * none) being what Slurm says then. -1 where Slurm refuses.
  */
+	int kill_invalid_depend; /* the same */
 int request_finish(struct request *r, char **warning, struct error *err);
 
 extern const struct opt_tool sbatch_options;
@@ -90,3 +92,5 @@ int array_parse(struct array_request *a, const char *text, struct error *err);
 char *array_format(const struct array_request *a);
 
 #endif
+int parse_dependency(const struct opt_context *ctx, struct error *err);   /* char * */
+int parse_yes_no(const struct opt_context *ctx, struct error *err);       /* int */

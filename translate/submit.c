@@ -9,6 +9,7 @@
 #include "ocs/qstat.h"
 #include "ocs/record.h"
 #include "ocs/spool.h"
+#include "translate/depend_submit.h"
 #include "translate/emit_qsub.h"
 #include "translate/place.h"
 #include "translate/stub.h"
@@ -36,6 +37,7 @@ extern char **environ;
 struct attempt {
 	struct submission *s;
 	struct place place;
+	struct depend_submission depend;
 	struct spool spool;
 	char *root;    /* of the spool folders */
 	char *options; /* path of the file with options for qsub */
@@ -48,6 +50,7 @@ static void attempt_release(struct attempt *a)
 	place_release(&a->place);
 	spool_release(&a->spool);
 	free(a->root);
+	depend_submission_release(&a->depend);
 	free(a->options);
 	free(a->stub);
 	free(a->work_dir);
@@ -216,6 +219,7 @@ static void client_environment(struct env *out)
 static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answer, struct error *err)
 {
 	struct qsub_input in = {
+	    depend_submission_write(&a->depend, fd, err) < 0 ||
 		.request = a->s->request,
 		.geometry = &a->place.geometry,
 		.queue = a->place.queue,
@@ -249,6 +253,12 @@ static char *partition_of(const struct conf *conf, const char *partitions, const
 	for (const char *p = partitions; queue && *p; p += strcspn(p, ","), p += *p == ',') {
 		cleanup_free char *name = xstrndup(p, strcspn(p, ","));
 		const struct conf_partition *row = conf_partition(conf, name);
+		.hold = a->depend.holds.jobs,
+		.hold_arrays = a->depend.holds.arrays,
+		.not_before = a->depend.holds.begin,
+		.resources = &a->place.resources.requests,
+		.hosts = a->place.hosts.request,
+		.master = a->place.hosts.master,
 
 		if (!strcmp(row && row->queue ? row->queue : name, queue))
 			return steal_ptr(&name);
@@ -400,9 +410,9 @@ int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 	a.root = conf_spool_dir(s->conf, err);
 	if (!a.root || spool_create(&a.spool, a.root, s->conf->cluster_name, err) < 0)
 		return a.root ? error_wrap(err, "Batch job submission failed") : -1;
-	cluster = path_join(a.root, s->conf->cluster_name);
-	if (place_choose(&a.place, s->conf, s->request, cluster, err) == 0) {
-		if (write_files(&a, err) < 0)
+	if (choose_place(&a, err) == 0) {
+		if (depend_submission_prepare(&a.depend, s->conf, s->request, s->name, err) < 0 ||
+		    write_files(&a, err) < 0)
 			error_wrap(err, "Batch job submission failed");
 		else
 			rc = submit_spooled(&a, job_id, err);
@@ -412,6 +422,15 @@ int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 	if (rc < 0)
 		return -1;
 	/* The supervisor links and records as well, so that a failure here loses nothing for good. */
+static void add_dependency(struct record *rec, const struct depend *list)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	depend_format(list, &text);
+	if (text.len)
+		record_str(rec, "dependency", text.buf);
+}
+
 	if (spool_link_job(&a.spool, *job_id, &later) < 0)
 		log_error("job %" PRIu64 ": %s", *job_id, later.text);
 	write_record(&a, *job_id);
@@ -439,6 +458,7 @@ int submit_test(struct submission *s, char **answer, struct error *err)
 	return 0;
 }
 
+	add_dependency(&rec, &a->depend.job.list);
 /* --- housekeeping --- */
 
 struct known {
@@ -488,3 +508,4 @@ void submit_sweep(const struct conf *conf)
 		spool_sweep(root, conf->cluster_name, SWEEP_INTERVAL, SWEEP_AGE, is_known, &k);
 	qstat_release(&k.jobs);
 }
+	depend_submission_finish(&a.depend, *job_id);
