@@ -396,7 +396,7 @@ static int settle(struct srun *s)
 		job.nodes = env_number("SLURM_NNODES");
 	rc = layout_settle(&s->want, &job, &warnings, &err);
 	for (size_t i = 0; i < warnings.n; i++)
-		log_info("Warning: %s", warnings.v[i]);
+		log_bare("srun: Warning: %s", warnings.v[i]); /* -Q doesn't silence them */
 	if (rc < 0)
 		print_lines(err.text);
 	return rc;

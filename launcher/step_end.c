@@ -127,7 +127,8 @@ void end_task(struct srun *s, uint32_t rank, int status)
 	t->status = status;
 	t->told = code == 0;
 	note_first_exit(s);
-	if (code > s->code) {
+	/* the highest counts, but a death by a signal more than any exit code */
+	if (WIFSIGNALED(status) ? !s->final_signal || code > s->code : !s->final_signal && code > s->code) {
 		s->code = code;
 		s->final_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	}

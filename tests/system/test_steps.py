@@ -31,6 +31,9 @@ CODES = [
     ("[ $((SLURM_PROCID%2)) = 0 ] && exit 2; exit 0", 2, "srun: error: n1: tasks 0,2: Exited with exit code 2\n"),
     ("ulimit -c 0; kill -SEGV $$", 139, "srun: error: n1: tasks 0-3: Segmentation fault\n"),
     ("kill -USR1 $$", 138, "srun: error: n1: tasks 0-3: User defined signal 1\n"),
+    ("case $SLURM_PROCID in 0) exit 200;; 1) sleep 0.2; kill -9 $$;; esac", 137,
+     "srun: error: n1: task 0: Exited with exit code 200\nsrun: error: n1: task 1: Killed\n"
+     "srun: Force Terminated StepId=77.0\n"),
     ("kill -KILL $$", 137, "srun: error: n1: tasks 0-3: Killed\nsrun: Force Terminated StepId=77.0\n"),
     ("[ $SLURM_PROCID = 0 ] && kill -TERM $$; exit 0", 143,
      "srun: error: n1: task 0: Terminated\nsrun: Force Terminated StepId=77.0\n"),
@@ -40,6 +43,10 @@ CODES = [
 @pytest.mark.parametrize("command, code, text", CODES)
 def test_exit_codes_and_their_texts(tmp_path, command, code, text):
     assert steps(tmp_path, f"srun sh -c '{command}'\n", code, ntasks=4) == text
+
+
+def test_quiet_silences_neither_warnings_nor_errors(tmp_path):
+    assert steps(tmp_path, "srun -Q -n1 sh -c 'kill -9 $$'\n", 137, hosts=THREE) == W1 + "srun: error: n1: task 0: Killed\n"
 
 
 def test_highest_code_of_all_hosts(tmp_path):
