@@ -69,22 +69,6 @@ static void add_array(const struct array_request *a, struct argvec *argv)
 	}
 }
 
-static void add_options(const struct qsub_input *in, struct argvec *argv)
-{
-	const struct request *r = in->request;
-
-	if (in->queue)
-		argvec_pushl(argv, "-q", in->queue, NULL);
-	if (r->hold)
-		argvec_push(argv, "-h");
-	if (in->h_rt) {
-		argvec_push(argv, "-l");
-		argvec_pushf(argv, "h_rt=%" PRId64, in->h_rt);
-	}
-	if (r->requeue >= 0)
-		argvec_pushl(argv, "-r", r->requeue ? "y" : "n", NULL);
-	if (r->account && *r->account)
-		argvec_pushl(argv, "-A", r->account, NULL);
 /* The client reads local time. */
 static void add_begin(int64_t when, struct argvec *argv)
 {
@@ -96,6 +80,27 @@ static void add_begin(int64_t when, struct argvec *argv)
 		argvec_pushl(argv, "-a", text, NULL);
 }
 
+static void add_options(const struct qsub_input *in, struct argvec *argv)
+{
+	const struct request *r = in->request;
+
+	if (in->queue)
+		argvec_pushl(argv, "-q", in->queue, NULL);
+	if (r->hold)
+		argvec_push(argv, "-h");
+	if (in->hold)
+		argvec_pushl(argv, "-hold_jid", in->hold, NULL);
+	if (in->hold_arrays)
+		argvec_pushl(argv, "-hold_jid_ad", in->hold_arrays, NULL);
+	add_begin(in->not_before, argv);
+	if (in->h_rt) {
+		argvec_push(argv, "-l");
+		argvec_pushf(argv, "h_rt=%" PRId64, in->h_rt);
+	}
+	if (r->requeue >= 0)
+		argvec_pushl(argv, "-r", r->requeue ? "y" : "n", NULL);
+	if (r->account && *r->account)
+		argvec_pushl(argv, "-A", r->account, NULL);
 	if (r->nice > 0) {
 		argvec_push(argv, "-p");
 		argvec_pushf(argv, "-%d", r->nice < PRIORITY_LOWEST ? r->nice : PRIORITY_LOWEST);
@@ -104,11 +109,6 @@ static void add_begin(int64_t when, struct argvec *argv)
 	add_pe(in, argv);
 }
 
-	if (in->hold)
-		argvec_pushl(argv, "-hold_jid", in->hold, NULL);
-	if (in->hold_arrays)
-		argvec_pushl(argv, "-hold_jid_ad", in->hold_arrays, NULL);
-	add_begin(in->not_before, argv);
 void emit_qsub(const struct qsub_input *in, struct argvec *argv)
 {
 	cleanup_free char *name = emit_job_name(in->name);

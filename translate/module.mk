@@ -6,9 +6,9 @@ translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive
 	translate/value_submit.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
 	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c translate/login_env.c
 translate_SRCS += translate/hostnames.c
-translate_SRCS += translate/srun.c translate/rows_srun.c translate/value_step.c
 translate_SRCS += translate/depend.c translate/depend_facts.c translate/depend_job.c translate/depend_settle.c \
 	translate/dependency.c translate/value_depend.c translate/depend_submit.c translate/jobs_depend.c
+translate_SRCS += translate/srun.c translate/rows_srun.c translate/value_step.c
 translate_SRCS += translate/operands.c translate/job_ids.c translate/jobs.c translate/job_select.c translate/job.c translate/job_fields.c \
 	translate/format.c translate/squeue.c translate/rows_squeue.c translate/squeue_sort.c translate/squeue_steps.c
 translate_SRCS += translate/scancel.c translate/rows_scancel.c translate/supervisor.c translate/engine_delete.c

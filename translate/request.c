@@ -8,9 +8,9 @@ void request_init(struct request *r)
 {
 	*r = (struct request){
 		.requeue = -1,
+		.kill_invalid_depend = -1,
 		.nodes = { REQUEST_UNSET, REQUEST_UNSET },
 		.ntasks = REQUEST_UNSET,
-		.kill_invalid_depend = -1,
 		.ntasks_per_node = REQUEST_UNSET,
 		.cpus_per_task = REQUEST_UNSET,
 		.mincpus = REQUEST_UNSET,
@@ -26,6 +26,7 @@ void request_release(struct request *r)
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free(strings[i]);
+	free(r->dependency);
 	free(r->array.index);
 	*r = (struct request){ 0 };
 }
@@ -35,9 +36,6 @@ static uint64_t count_tasks(const struct request *r)
 {
 	uint64_t nodes = r->nodes.min == REQUEST_UNSET ? 1 : r->nodes.min;
 
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		counted_list_release(lists[i]);
-	free(r->dependency);
 	if (r->ntasks != REQUEST_UNSET)
 		return r->ntasks;
 	if (r->ntasks_per_node != REQUEST_UNSET)

@@ -35,11 +35,13 @@ struct signal_request {
 struct request {
 	char *account, *chdir, *clusters, *comment, *distribution, *export_spec, *name, *partition, *qos;
 	char *std_in, *std_out, *std_err; /* patterns, as given; NULL: not given */
+	char *dependency; /* --dependency, known to be good; NULL or "": none */
 	char *wrap;
 	uint8_t open_mode; /* 'a', 't', 0 */
 	bool hold, ignore_pbs, overcommit, parsable, quiet, test_only, get_user_env;
 	int verbose;
 	int requeue; /* 1, 0; -1: not given */
+	int kill_invalid_depend; /* the same */
 	int nice;    /* > 0: lower priority */
 	struct node_range nodes;
 	uint32_t ntasks, ntasks_per_node, cpus_per_task, mincpus; /* REQUEST_UNSET: not given */
@@ -55,13 +57,11 @@ struct request {
 
 void request_init(struct request *r);
 void request_release(struct request *r);
-	char *dependency; /* --dependency, known to be good; NULL or "": none */
 
 /*
  * Applies Slurm's rules between options once all are read: -N4 -n3 becomes 3 nodes, with *warning (caller frees; NULL:
  * none) being what Slurm says then. -1 where Slurm refuses.
  */
-	int kill_invalid_depend; /* the same */
 int request_finish(struct request *r, char **warning, struct error *err);
 
 extern const struct opt_tool sbatch_options;
@@ -69,6 +69,8 @@ extern const struct opt_tool sbatch_options;
 /* --- value parsers of rows_submit.c; value_submit.c, value_array.c --- */
 int parse_nodes(const struct opt_context *ctx, struct error *err);        /* struct node_range */
 int parse_array(const struct opt_context *ctx, struct error *err);        /* struct array_request */
+int parse_dependency(const struct opt_context *ctx, struct error *err);   /* char * */
+int parse_yes_no(const struct opt_context *ctx, struct error *err);       /* int */
 int parse_open_mode(const struct opt_context *ctx, struct error *err);    /* uint8_t */
 int parse_nice(const struct opt_context *ctx, struct error *err);         /* int */
 int parse_distribution(const struct opt_context *ctx, struct error *err); /* char * */
@@ -92,5 +94,3 @@ int array_parse(struct array_request *a, const char *text, struct error *err);
 char *array_format(const struct array_request *a);
 
 #endif
-int parse_dependency(const struct opt_context *ctx, struct error *err);   /* char * */
-int parse_yes_no(const struct opt_context *ctx, struct error *err);       /* int */

@@ -48,9 +48,9 @@ struct attempt {
 static void attempt_release(struct attempt *a)
 {
 	place_release(&a->place);
+	depend_submission_release(&a->depend);
 	spool_release(&a->spool);
 	free(a->root);
-	depend_submission_release(&a->depend);
 	free(a->options);
 	free(a->stub);
 	free(a->work_dir);
@@ -193,6 +193,7 @@ static int write_files(struct attempt *a, struct error *err)
 	    path_write_newat(fd, "script", 0700, a->s->script, a->s->script_len, SYNC, err) < 0 ||
 	    path_write_newat(fd, "args", 0600, args.buf, args.len, SYNC, err) < 0 ||
 	    path_write_newat(fd, "env", 0600, env.buf, env.len, SYNC, err) < 0 || write_options(a, err) < 0 ||
+	    depend_submission_write(&a->depend, fd, err) < 0 ||
 	    write_stub(a, err) < 0)
 		return error_wrap(err, "spool folder %s", a->spool.dir);
 	return 0;
@@ -219,7 +220,6 @@ static void client_environment(struct env *out)
 static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answer, struct error *err)
 {
 	struct qsub_input in = {
-	    depend_submission_write(&a->depend, fd, err) < 0 ||
 		.request = a->s->request,
 		.geometry = &a->place.geometry,
 		.queue = a->place.queue,
@@ -227,6 +227,9 @@ static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answe
 		.par = *a->place.par ? a->place.par : NULL,
 		.name = a->s->name,
 		.h_rt = h_rt,
+		.hold = a->depend.holds.jobs,
+		.hold_arrays = a->depend.holds.arrays,
+		.not_before = a->depend.holds.begin,
 		.options = a->options,
 		.script = a->stub,
 	};
@@ -253,12 +256,6 @@ static char *partition_of(const struct conf *conf, const char *partitions, const
 	for (const char *p = partitions; queue && *p; p += strcspn(p, ","), p += *p == ',') {
 		cleanup_free char *name = xstrndup(p, strcspn(p, ","));
 		const struct conf_partition *row = conf_partition(conf, name);
-		.hold = a->depend.holds.jobs,
-		.hold_arrays = a->depend.holds.arrays,
-		.not_before = a->depend.holds.begin,
-		.resources = &a->place.resources.requests,
-		.hosts = a->place.hosts.request,
-		.master = a->place.hosts.master,
 
 		if (!strcmp(row && row->queue ? row->queue : name, queue))
 			return steal_ptr(&name);
@@ -358,6 +355,15 @@ static void add_given(struct record *rec, const char *key, uint32_t n)
 		record_int(rec, key, n);
 }
 
+static void add_dependency(struct record *rec, const struct depend *list)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	depend_format(list, &text);
+	if (text.len)
+		record_str(rec, "dependency", text.buf);
+}
+
 static void write_record(struct attempt *a, uint64_t job_id)
 {
 	const struct request *r = a->s->request;
@@ -385,6 +391,7 @@ static void write_record(struct attempt *a, uint64_t job_id)
 	record_str(&rec, "std_out", r->std_out);
 	record_str(&rec, "std_err", r->std_err);
 	add_indexes(&rec, &r->array);
+	add_dependency(&rec, &a->depend.job.list);
 	record_str(&rec, "spool", a->spool.uuid);
 	if (fd < 0 || record_append(&rec, fd, job_id, 0, host, &err) < 0)
 		log_verbose("job %" PRIu64 ": no record of its submission: %s", job_id, err.text);
@@ -410,7 +417,8 @@ int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 	a.root = conf_spool_dir(s->conf, err);
 	if (!a.root || spool_create(&a.spool, a.root, s->conf->cluster_name, err) < 0)
 		return a.root ? error_wrap(err, "Batch job submission failed") : -1;
-	if (choose_place(&a, err) == 0) {
+	cluster = path_join(a.root, s->conf->cluster_name);
+	if (place_choose(&a.place, s->conf, s->request, cluster, err) == 0) {
 		if (depend_submission_prepare(&a.depend, s->conf, s->request, s->name, err) < 0 ||
 		    write_files(&a, err) < 0)
 			error_wrap(err, "Batch job submission failed");
@@ -422,18 +430,10 @@ int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 	if (rc < 0)
 		return -1;
 	/* The supervisor links and records as well, so that a failure here loses nothing for good. */
-static void add_dependency(struct record *rec, const struct depend *list)
-{
-	cleanup_strbuf struct strbuf text = STRBUF_INIT;
-
-	depend_format(list, &text);
-	if (text.len)
-		record_str(rec, "dependency", text.buf);
-}
-
 	if (spool_link_job(&a.spool, *job_id, &later) < 0)
 		log_error("job %" PRIu64 ": %s", *job_id, later.text);
 	write_record(&a, *job_id);
+	depend_submission_finish(&a.depend, *job_id);
 	return 0;
 }
 
@@ -458,7 +458,6 @@ int submit_test(struct submission *s, char **answer, struct error *err)
 	return 0;
 }
 
-	add_dependency(&rec, &a->depend.job.list);
 /* --- housekeeping --- */
 
 struct known {
@@ -508,4 +507,3 @@ void submit_sweep(const struct conf *conf)
 		spool_sweep(root, conf->cluster_name, SWEEP_INTERVAL, SWEEP_AGE, is_known, &k);
 	qstat_release(&k.jobs);
 }
-	depend_submission_finish(&a.depend, *job_id);
