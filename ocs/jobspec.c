@@ -21,6 +21,8 @@ void jobspec_init(struct jobspec *j)
 		.cpus_per_task = JOBSPEC_UNSET,
 		.mem_per_node_mib = JOBSPEC_UNSET,
 		.mem_per_cpu_mib = JOBSPEC_UNSET,
+		.mem_per_gpu_mib = JOBSPEC_UNSET,
+		.cpus_per_gpu = JOBSPEC_UNSET,
 		.time_limit = DURATION_INFINITE,
 	};
 }
@@ -31,6 +33,7 @@ void jobspec_init(struct jobspec *j)
 		&(j)->name, &(j)->partition, &(j)->account, &(j)->qos, &(j)->comment, &(j)->command,         \
 			&(j)->submit_dir, &(j)->submit_host, &(j)->submit_addr, &(j)->work_dir,              \
 			&(j)->std_in, &(j)->std_out, &(j)->std_err, &(j)->export_env, &(j)->distribution,    \
+			&(j)->gpus, &(j)->gpus_per_node, &(j)->gpus_per_task, &(j)->gpu_maps,                \
 			&(j)->launch.interface, &(j)->launch.container_runtimes,                             \
 			&(j)->launch.accounting_dir, &(j)->launch.cluster_name,                              \
 	}
@@ -92,6 +95,8 @@ void jobspec_pack(const struct jobspec *j, struct strbuf *out)
 	pack_u8(out, j->exclusive);
 	pack_u32(out, j->mem_per_node_mib);
 	pack_u32(out, j->mem_per_cpu_mib);
+	pack_u32(out, j->mem_per_gpu_mib);
+	pack_u32(out, j->cpus_per_gpu);
 	pack_u64(out, (uint64_t)j->time_limit);
 	pack_u32(out, j->signal_number);
 	pack_u32(out, j->signal_before);
@@ -149,6 +154,8 @@ static void unpack_numbers(struct jobspec *j, struct unpack *u)
 	j->exclusive = unpack_u8(u);
 	j->mem_per_node_mib = unpack_u32(u);
 	j->mem_per_cpu_mib = unpack_u32(u);
+	j->mem_per_gpu_mib = unpack_u32(u);
+	j->cpus_per_gpu = unpack_u32(u);
 	j->time_limit = (int64_t)unpack_u64(u);
 	j->signal_number = unpack_u32(u);
 	j->signal_before = unpack_u32(u);

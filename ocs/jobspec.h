@@ -52,7 +52,10 @@ struct jobspec {
 	uint32_t slots_per_host; /* k of the design: what we asked of the engine per host; 0: not fixed */
 	bool overcommit, exclusive;
 	char *distribution; /* --distribution as given; NULL */
-	uint32_t mem_per_node_mib, mem_per_cpu_mib;
+	uint32_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
+	uint32_t cpus_per_gpu;
+	char *gpus, *gpus_per_node, *gpus_per_task; /* as given; NULL */
+	char *gpu_maps; /* complexes, with commas, whose granted ids (RSMAP) are the job's GPUs; NULL */
 
 	int64_t time_limit;                    /* s; DURATION_INFINITE */
 	uint32_t signal_number, signal_before; /* --signal; 0: none */

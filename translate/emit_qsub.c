@@ -57,6 +57,22 @@ static void add_pe(const struct qsub_input *in, struct argvec *argv)
 		argvec_pushl(argv, "-par", in->par, NULL);
 }
 
+static void add_resources(const struct qsub_input *in, struct argvec *argv)
+{
+	cleanup_strbuf struct strbuf words = STRBUF_INIT;
+
+	for (size_t i = 0; in->resources && i < in->resources->n; i++)
+		strbuf_addf(&words, "%s%s", words.len ? "," : "", in->resources->v[i]);
+	if (in->hosts)
+		strbuf_addf(&words, "%sh=%s", words.len ? "," : "", in->hosts);
+	if (words.len)
+		argvec_pushl(argv, "-l", words.buf, NULL);
+	if (!in->master)
+		return;
+	argvec_push(argv, "-masterq");
+	argvec_pushf(argv, "*@%s", in->master);
+}
+
 static void add_array(const struct array_request *a, struct argvec *argv)
 {
 	if (!a->count)
@@ -97,6 +113,7 @@ static void add_options(const struct qsub_input *in, struct argvec *argv)
 		argvec_push(argv, "-l");
 		argvec_pushf(argv, "h_rt=%" PRId64, in->h_rt);
 	}
+	add_resources(in, argv);
 	if (r->requeue >= 0)
 		argvec_pushl(argv, "-r", r->requeue ? "y" : "n", NULL);
 	if (r->account && *r->account)

@@ -18,6 +18,9 @@ struct qsub_input {
 	int64_t h_rt;        /* s; 0: none */
 	const char *hold, *hold_arrays; /* -hold_jid, -hold_jid_ad; NULL: none */
 	int64_t not_before;             /* s since the epoch; 0: at once */
+	const struct argvec *resources; /* "gpu=2": for -l; NULL: none */
+	const char *hosts;              /* value of -l h=; NULL: any */
+	const char *master;             /* the host of the first task; NULL: any */
 	const char *options; /* file with more options (-@); NULL: none */
 	const char *script;  /* path of the stub; NULL: verify only */
 };

@@ -37,12 +37,14 @@ static bool is_range(const struct request *r)
 /* Tasks alone, each of one slot: the engine may put them where it likes. */
 static bool is_fill(const struct request *r)
 {
-	return r->nodes.min == REQUEST_UNSET && r->ntasks_per_node == REQUEST_UNSET && least_slots(r) == 1 &&
+	return r->nodes.min == REQUEST_UNSET && !r->listed && r->ntasks_per_node == REQUEST_UNSET && least_slots(r) == 1 &&
 	       !r->overcommit && r->tasks > 1;
 }
 
 bool geometry_needs_width(const struct request *r, bool may_fill)
 {
+	if (r->exclusive)
+		return true;
 	if (r->overcommit || r->ntasks_per_node != REQUEST_UNSET || r->ntasks == REQUEST_UNSET)
 		return false;
 	if (is_range(r))
@@ -92,20 +94,24 @@ static int set_plan(struct geometry *g, const struct request *r, uint64_t tasks,
 int geometry_plan(const struct request *r, uint32_t widest, bool may_fill, struct geometry *g,
 		  struct error *err)
 {
-	bool has_nodes = r->nodes.min != REQUEST_UNSET;
+	bool has_nodes = r->nodes.min != REQUEST_UNSET || r->listed;
+	uint64_t least = r->nodes.min != REQUEST_UNSET ? r->nodes.min : r->listed ? r->listed : 1;
+	uint64_t most = r->nodes.min != REQUEST_UNSET ? r->nodes.max : 0;
 	uint64_t hosts, tasks;
 
 	if (is_fill(r) && may_fill) {
 		*g = (struct geometry){ 0, 1, r->tasks, r->tasks, r->tasks };
 		return 0;
 	}
+	if (is_range(r) && widest && slots_for(r, 1) > widest)
+		return geometry_refuse(r, widest, err);
 	if (is_range(r) && r->ntasks == REQUEST_UNSET)
 		return set_plan(g, r, r->ntasks_per_node == REQUEST_UNSET ? 1 : r->ntasks_per_node,
 				r->nodes.min, r->nodes.max, err);
 	if (r->ntasks == REQUEST_UNSET)
-		hosts = has_nodes ? r->nodes.min : 1;
+		hosts = least;
 	else
-		hosts = choose_hosts(r, widest, has_nodes ? r->nodes.min : 1, has_nodes ? r->nodes.max : 0);
+		hosts = choose_hosts(r, widest, least, most);
 	tasks = divide_up(r->tasks, hosts);
 	/* -n6 --ntasks-per-node=4 is 4 and 2 in Slurm: the first host must have room for all of its. */
 	if (!has_nodes && r->ntasks_per_node != REQUEST_UNSET)

@@ -54,8 +54,11 @@ void pe_list_add(struct pe_list *l, const char *name, const char *family)
 
 /* --- choosing --- */
 
-static bool is_candidate(const struct pe *pe, const char *forced)
+static bool is_candidate(const struct pe *pe, const char *forced, const struct argvec *unattached)
 {
+	for (size_t i = 0; i < unattached->n; i++)
+		if (!strcmp(unattached->v[i], pe->name))
+			return false;
 	return pe->rule && pe->control && (!forced || !strcmp(pe->name, forced));
 }
 
@@ -71,14 +74,14 @@ static bool rule_fits(const char *rule, const struct geometry *g)
 }
 
 int pe_choose(const struct pe_list *l, const struct geometry *g, const char *forced, bool has_par,
-	      struct pe_choice *choice)
+	      const struct argvec *unattached, struct pe_choice *choice)
 {
 	const struct pe *best = NULL;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct pe *pe = &l->v[i];
 
-		if (is_candidate(pe, forced) && (has_par || rule_fits(pe->rule, g)) &&
+		if (is_candidate(pe, forced, unattached) && (has_par || rule_fits(pe->rule, g)) &&
 		    (!best || (pe->is_ours && !best->is_ours)))
 			best = pe;
 	}
@@ -92,12 +95,12 @@ int pe_choose(const struct pe_list *l, const struct geometry *g, const char *for
 	return 0;
 }
 
-bool pe_can_fill(const struct pe_list *l, const char *forced, bool has_par)
+bool pe_can_fill(const struct pe_list *l, const char *forced, bool has_par, const struct argvec *unattached)
 {
 	const struct geometry fill = { .per_host = 0, .min_hosts = 1, .max_hosts = 2 };
 	struct pe_choice choice;
 
-	return pe_choose(l, &fill, forced, has_par, &choice) == 0;
+	return pe_choose(l, &fill, forced, has_par, unattached, &choice) == 0;
 }
 
 /* --- cache: a line "name rule control" each --- */

@@ -6,6 +6,7 @@
 #ifndef SOC_TRANSLATE_PE_H
 #define SOC_TRANSLATE_PE_H
 
+#include "common/argvec.h"
 #include "common/error.h"
 #include "translate/geometry.h"
 
@@ -37,12 +38,12 @@ struct pe_choice {
 
 /*
  * The best PE of l for g. forced: the site's choice for the partition, or NULL. has_par: the engine takes -par.
- * -1 when none fits (PEs without a rule don't).
+ * unattached: names of PEs to pass over. -1 when none fits (PEs without a rule don't).
  */
 int pe_choose(const struct pe_list *l, const struct geometry *g, const char *forced, bool has_par,
-	      struct pe_choice *choice);
+	      const struct argvec *unattached, struct pe_choice *choice);
 /* Is there one that fills hosts up? */
-bool pe_can_fill(const struct pe_list *l, const char *forced, bool has_par);
+bool pe_can_fill(const struct pe_list *l, const char *forced, bool has_par, const struct argvec *unattached);
 
 /* --- with the engine and the cache; dir: the cluster's spool folder, where the cache is --- */
 

@@ -2,6 +2,7 @@
 #include "translate/place.h"
 
 #include "common/mem.h"
+#include "ocs/qconf.h"
 
 #include <string.h>
 
@@ -9,6 +10,10 @@ void place_release(struct place *p)
 {
 	free(p->queue);
 	free(p->pe);
+	complex_list_release(&p->complexes);
+	resources_release(&p->resources);
+	host_choice_release(&p->hosts);
+	argvec_release(&p->unattached);
 	*p = (struct place)PLACE_INIT;
 }
 
@@ -50,9 +55,9 @@ static const char *forced_pe(const struct conf *conf, const char *partitions)
 	return row ? row->pe : NULL;
 }
 
-uint32_t place_widest_parse(const char *text)
+void place_widths_parse(const char *text, uint32_t *widest, uint32_t *narrowest)
 {
-	unsigned long widest = 0;
+	*widest = *narrowest = 0;
 
 	/* "all.q@c1   BIP   0/1/4   0.02 ...": reserved/used/total; engines before 6.2 print used/total. */
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -69,13 +74,16 @@ uint32_t place_widest_parse(const char *text)
 			if (*c == '/')
 				slash = c;
 		n = slash ? strtoul(slash + 1, NULL, 10) : 0;
-		if (n > widest)
-			widest = n;
+		if (n > INT32_MAX)
+			n = INT32_MAX;
+		if (n > *widest)
+			*widest = (uint32_t)n;
+		if (n && (!*narrowest || n < *narrowest))
+			*narrowest = (uint32_t)n;
 	}
-	return widest > UINT32_MAX ? UINT32_MAX : (uint32_t)widest;
 }
 
-int place_widest(const char *queue, int timeout, uint32_t *slots, struct error *err)
+int place_widths(const char *queue, int timeout, uint32_t *widest, uint32_t *narrowest, struct error *err)
 {
 	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
@@ -86,7 +94,7 @@ int place_widest(const char *queue, int timeout, uint32_t *slots, struct error *
 		argvec_pushl(&argv, "-q", queue, NULL);
 	if (engine_run(&argv, NULL, timeout, &answer, err) < 0)
 		return -1;
-	*slots = place_widest_parse(answer.out.buf);
+	place_widths_parse(answer.out.buf, widest, narrowest);
 	return 0;
 }
 
@@ -116,21 +124,41 @@ static int no_pe(const struct conf *conf, const struct geometry *g, bool has_par
 		need);
 }
 
-/* Geometry and PE from the PEs of l; 1 when none fits. */
-static int choose_from(struct place *p, const struct pe_list *l, const struct request *r, const char *forced,
-		       bool has_par, int timeout, struct error *err)
+/*
+ * The request as geometry is to see it. --exclusive: all slots of each host, as Slurm gives all CPUs; where hosts differ
+ * in slots that can't be asked for, and a complex must keep others out.
+ */
+static int adjust(const struct place *p, const struct conf *conf, const struct request *r, struct request *adjusted,
+		  struct error *err)
 {
+	*adjusted = *r;
+	if (!r->exclusive)
+		return 0;
+	if (p->widest != p->narrowest)
+		return resources_exclusive(conf, &p->complexes, err) ? 0 : -1;
+	if (p->widest && (r->mincpus == REQUEST_UNSET || r->mincpus < p->widest))
+		adjusted->mincpus = p->widest;
+	return 0;
+}
+
+/* Geometry and PE from the PEs of l; 1 when none fits. */
+static int choose_from(struct place *p, const struct conf *conf, const struct pe_list *l, const struct request *r,
+		       const char *forced, bool has_par, struct error *err)
+{
+	bool may_fill = pe_can_fill(l, forced, has_par, &p->unattached) &&
+			!resources_need_hosts(r, conf, &p->complexes);
 	struct pe_choice choice;
-	bool may_fill = pe_can_fill(l, forced, has_par);
+	struct request adjusted;
 
 	if (!p->widest && geometry_needs_width(r, may_fill) &&
-	    place_widest(p->queue, timeout, &p->widest, err) < 0)
+	    place_widths(p->queue, conf->engine_timeout, &p->widest, &p->narrowest, err) < 0)
 		return -1;
-	if (geometry_plan(r, p->widest, may_fill, &p->geometry, err) < 0)
+	if (adjust(p, conf, r, &adjusted, err) < 0 ||
+	    geometry_plan(&adjusted, p->widest, may_fill, &p->geometry, err) < 0)
 		return -1;
 	if (geometry_is_serial(&p->geometry))
 		return 0;
-	if (pe_choose(l, &p->geometry, forced, has_par, &choice) < 0)
+	if (pe_choose(l, &p->geometry, forced, has_par, &p->unattached, &choice) < 0)
 		return 1;
 	p->pe = xstrdup(choice.name);
 	memcpy(p->par, choice.par, sizeof(p->par));
@@ -150,29 +178,86 @@ static int choose_pe(struct place *p, const struct conf *conf, const struct requ
 	for (int fresh = 0; rc == 1 && fresh <= 1; fresh++) {
 		if (pe_list_load(&l, dir, conf->pe_family, fresh, err) < 0)
 			return -1;
-		rc = choose_from(p, &l, r, forced, kind.has_par, conf->engine_timeout, err);
+		rc = choose_from(p, conf, &l, r, forced, kind.has_par, err);
 		if (rc != 1)
 			break;
 		if (pe_list_complete(&l, dir, err) < 0)
 			return -1;
-		rc = choose_from(p, &l, r, forced, kind.has_par, conf->engine_timeout, err);
+		rc = choose_from(p, conf, &l, r, forced, kind.has_par, err);
 	}
 	return rc == 1 ? no_pe(conf, &p->geometry, kind.has_par, forced, err) : rc;
 }
 
-int place_choose(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
-		 struct error *err)
+/* Queue, geometry and PE. */
+static int choose_slots(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
+			struct error *err)
 {
 	const char *partitions = r->partition ? r->partition : conf->default_partition;
 
-	if (choose_queue(p, conf, partitions, err) < 0)
-		return -1;
 	/* The usual small job needs no look at PEs. */
-	if (!geometry_needs_width(r, true)) {
+	if (!geometry_needs_width(r, true) && !resources_need_hosts(r, conf, &p->complexes)) {
 		if (geometry_plan(r, 0, true, &p->geometry, err) < 0)
 			return -1;
 		if (geometry_is_serial(&p->geometry))
 			return 0;
 	}
 	return choose_pe(p, conf, r, forced_pe(conf, partitions), dir, err);
+}
+
+int place_choose(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
+		 struct error *err)
+{
+	const char *partitions = r->partition ? r->partition : conf->default_partition;
+	cleanup_argvec struct argvec hosts = ARGVEC_INIT;
+
+	if (choose_queue(p, conf, partitions, err) < 0)
+		return -1;
+	if (resources_needed(r) && complex_list_load(&p->complexes, conf->engine_timeout, err) < 0)
+		return error_wrap(err, "Batch job submission failed");
+	if (choose_slots(p, conf, r, dir, err) < 0)
+		return -1;
+	if (resources_needed(r) &&
+	    resources_plan(&p->resources, r, &p->geometry, conf, &p->complexes, err) < 0)
+		return -1;
+	if (!r->nodelist && !r->exclude)
+		return 0;
+	if (qconf_list("-sel", &hosts, err) < 0)
+		return error_wrap(err, "Batch job submission failed");
+	return hosts_choose(&p->hosts, r, &p->geometry, &hosts, err);
+}
+
+/* Is there a queue, of those in question, that offers the PE? An engine that can't say it counts as yes. */
+static bool is_offered(const struct place *p, int timeout)
+{
+	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
+	cleanup_argvec struct argvec argv = ARGVEC_INIT;
+
+	argvec_pushl(&argv, "qselect", "-pe", p->pe, NULL);
+	if (p->queue)
+		argvec_pushl(&argv, "-q", p->queue, NULL);
+	if (engine_run(&argv, NULL, timeout, &answer, NULL) < 0 || engine_is_down(&answer))
+		return true;
+	return strchr(answer.out.buf, '@') != NULL;
+}
+
+int place_other_pe(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
+		   struct error *err)
+{
+	const char *partitions = r->partition ? r->partition : conf->default_partition;
+	const struct geometry before = p->geometry;
+	cleanup_free char *pe = NULL;
+
+	if (!p->pe || is_offered(p, conf->engine_timeout))
+		return 1;
+	pe = steal_ptr(&p->pe);
+	argvec_push(&p->unattached, pe);
+	if (choose_pe(p, conf, r, forced_pe(conf, partitions), dir, NULL) == 0 &&
+	    p->geometry.per_host == before.per_host && p->geometry.max_slots == before.max_slots &&
+	    p->geometry.min_slots == before.min_slots)
+		return 0;
+	p->geometry = before;
+	return error_set(err, ERR_ENGINE,
+			 "Batch job submission failed: no queue%s%s offers parallel environment %s, and no other fits; an "
+			 "administrator adds it with: qconf -aattr queue pe_list %s %s",
+			 p->queue ? " of " : "", p->queue ? p->queue : "", pe, pe, p->queue ? p->queue : "QUEUE");
 }

@@ -32,6 +32,26 @@ struct signal_request {
 	bool batch_only;
 };
 
+/* Memory and disk space, MiB. */
+#define SIZE_UNSET UINT64_MAX
+
+struct size_request {
+	uint64_t mib;
+	bool from_env; /* as against the command line and the script, which Slurm takes for one */
+};
+
+/* One of "gpu:a100:2,fpga". Licenses have no type. */
+struct counted {
+	char *name, *type; /* type NULL: any */
+	uint32_t count;
+};
+
+struct counted_list {
+	char *text; /* as given; NULL: not given */
+	struct counted *v;
+	size_t n;
+};
+
 struct request {
 	char *account, *chdir, *clusters, *comment, *distribution, *export_spec, *name, *partition, *qos;
 	char *std_in, *std_out, *std_err; /* patterns, as given; NULL: not given */
@@ -48,9 +68,15 @@ struct request {
 	int64_t time_limit;                                       /* s; DURATION_INFINITE */
 	struct array_request array;
 	struct signal_request signal;
+	struct size_request mem, mem_per_cpu, mem_per_gpu, tmp;
+	struct counted_list gres, gpus, gpus_per_node, gpus_per_task, licenses;
+	uint32_t cpus_per_gpu; /* REQUEST_UNSET: not given */
+	char *nodelist, *exclude, *constraint;
+	bool exclusive;
 
 	/* by request_finish(): what --nodes and the others come to */
 	uint32_t tasks; /* in all, as scontrol's NumTasks */
+	uint32_t listed; /* hosts of nodelist: the least that the job has */
 };
 
 #define cleanup_request cleanup(request_release)
@@ -64,6 +90,9 @@ void request_release(struct request *r);
  */
 int request_finish(struct request *r, char **warning, struct error *err);
 
+/* Options of which Slurm takes only one; the text stands behind "sbatch: fatal: ". */
+int request_conflicts(const struct request *r, struct error *err);
+
 extern const struct opt_tool sbatch_options;
 
 /* --- value parsers of rows_submit.c; value_submit.c, value_array.c --- */
@@ -75,6 +104,15 @@ int parse_open_mode(const struct opt_context *ctx, struct error *err);    /* uin
 int parse_nice(const struct opt_context *ctx, struct error *err);         /* int */
 int parse_distribution(const struct opt_context *ctx, struct error *err); /* char * */
 int parse_signal(const struct opt_context *ctx, struct error *err);       /* struct signal_request */
+/* --- the same, of value_resource.c --- */
+int parse_size(const struct opt_context *ctx, struct error *err);      /* struct size_request */
+int parse_gres(const struct opt_context *ctx, struct error *err);      /* struct counted_list */
+int parse_gpus(const struct opt_context *ctx, struct error *err);      /* struct counted_list, all named "gpu" */
+int parse_licenses(const struct opt_context *ctx, struct error *err);  /* struct counted_list */
+int parse_exclusive(const struct opt_context *ctx, struct error *err); /* bool */
+int parse_nodelist(const struct opt_context *ctx, struct error *err);  /* char *: host names with commas */
+int parse_nodefile(const struct opt_context *ctx, struct error *err);  /* the same */
+void counted_list_release(struct counted_list *l);
 /* Checks alone, for values that are refused or ignored. */
 int check_size(const struct opt_context *ctx, struct error *err);
 int check_number(const struct opt_context *ctx, struct error *err);

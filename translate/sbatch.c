@@ -270,6 +270,10 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 	struct error err = ERROR_INIT;
 	int code;
 
+	if (request_conflicts(r, &err) < 0) {
+		log_fatal("%s", err.text);
+		return 1;
+	}
 	if (check_cluster(r, s.conf, &err) < 0 || request_finish(r, &warning, &err) < 0) {
 		opt_log_error(&err);
 		return 1;

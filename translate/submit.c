@@ -40,6 +40,8 @@ struct attempt {
 	struct depend_submission depend;
 	struct spool spool;
 	char *root;    /* of the spool folders */
+	char *cluster; /* the cluster's below it */
+	struct error refusal; /* why there is no other PE; empty: that's not it */
 	char *options; /* path of the file with options for qsub */
 	char *stub;    /* path */
 	char *work_dir;
@@ -51,6 +53,7 @@ static void attempt_release(struct attempt *a)
 	depend_submission_release(&a->depend);
 	spool_release(&a->spool);
 	free(a->root);
+	free(a->cluster);
 	free(a->options);
 	free(a->stub);
 	free(a->work_dir);
@@ -114,6 +117,28 @@ static void fill_strings(struct jobspec *j, const struct attempt *a)
 	j->distribution = xstrdup(r->distribution);
 }
 
+static uint32_t mebibytes(const struct size_request *size)
+{
+	if (size->mib == SIZE_UNSET)
+		return JOBSPEC_UNSET;
+	return size->mib < JOBSPEC_UNSET ? (uint32_t)size->mib : JOBSPEC_UNSET - 1;
+}
+
+static void fill_resources(struct jobspec *j, const struct attempt *a)
+{
+	const struct request *r = a->s->request;
+
+	j->exclusive = r->exclusive;
+	j->mem_per_node_mib = mebibytes(&r->mem);
+	j->mem_per_cpu_mib = mebibytes(&r->mem_per_cpu);
+	j->mem_per_gpu_mib = mebibytes(&r->mem_per_gpu);
+	j->cpus_per_gpu = r->cpus_per_gpu;
+	j->gpu_maps = a->place.resources.gpu_maps.len ? xstrdup(a->place.resources.gpu_maps.buf) : NULL;
+	j->gpus = xstrdup(r->gpus.text);
+	j->gpus_per_node = xstrdup(r->gpus_per_node.text);
+	j->gpus_per_task = xstrdup(r->gpus_per_task.text);
+}
+
 static void fill_jobspec(struct jobspec *j, const struct attempt *a)
 {
 	const struct request *r = a->s->request;
@@ -139,6 +164,7 @@ static void fill_jobspec(struct jobspec *j, const struct attempt *a)
 	j->signal_before = r->signal.before;
 	j->signal_batch_only = r->signal.batch_only;
 	j->requeue = r->requeue > 0;
+	fill_resources(j, a);
 	if (r->array.count) {
 		j->array_index = xmemdup(r->array.index, r->array.count * sizeof(*r->array.index));
 		j->array_count = r->array.count;
@@ -230,6 +256,9 @@ static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answe
 		.hold = a->depend.holds.jobs,
 		.hold_arrays = a->depend.holds.arrays,
 		.not_before = a->depend.holds.begin,
+		.resources = &a->place.resources.requests,
+		.hosts = a->place.hosts.request,
+		.master = a->place.hosts.master,
 		.options = a->options,
 		.script = a->stub,
 	};
@@ -263,18 +292,45 @@ static char *partition_of(const struct conf *conf, const char *partitions, const
 	return xstrdup(partitions);
 }
 
+/* Where the engine's reasons name the complex for memory or disk space, Slurm has a line for it. */
+static const char *short_of(const struct attempt *a, const struct engine_answer *answer)
+{
+	const struct {
+		const char *name, *words;
+	} complexes[] = {
+		{ a->place.resources.memory, "Memory specification can not be satisfied\n" },
+		{ a->place.resources.tmp, "Temporary disk specification can not be satisfied\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(complexes); i++) {
+		cleanup_free char *reason = complexes[i].name ? xasprintf(":%s=", complexes[i].name) : NULL;
+
+		if (reason && says(answer, reason))
+			return complexes[i].words;
+	}
+	return "";
+}
+
 static int explain_refusal(struct attempt *a, const struct engine_answer *answer, struct error *err)
 {
 	const struct request *r = a->s->request;
 	const char *partitions = r->partition ? r->partition : a->s->conf->default_partition;
 	struct error words = ERROR_INIT;
 
+	if (*a->refusal.text)
+		return error_set(err, ERR_ENGINE, "%s", a->refusal.text);
 	if (engine_is_down(answer))
 		return error_set(err, ERR_ENGINE,
 				 FAILED "Unable to contact slurm controller (connect failure)");
 	if (says(answer, "no suitable queues")) {
+		const char *first = short_of(a, answer);
+
+		if (*first)
+			return error_set(err, ERR_VALUE, "%s" FAILED "Requested node configuration is not available",
+					 first);
 		if (!a->place.widest)
-			place_widest(a->place.queue, a->s->conf->engine_timeout, &a->place.widest, NULL);
+			place_widths(a->place.queue, a->s->conf->engine_timeout, &a->place.widest,
+				     &a->place.narrowest, NULL);
 		return geometry_refuse(r, a->place.widest, err);
 	}
 	engine_refusal(answer, &words);
@@ -303,7 +359,7 @@ static uint64_t read_job_id(const char *out)
  * h_rt is a backstop later than the limit; where no queue allows that much, the limit itself, which the engine
  * enforces about a second late.
  */
-static int ask_engine(struct attempt *a, struct engine_answer *answer, struct error *err)
+static int ask_with_limit(struct attempt *a, struct engine_answer *answer, struct error *err)
 {
 	int64_t limit = a->s->request->time_limit;
 	int64_t h_rt = emit_h_rt(limit, seconds(a->s->conf->kill_wait));
@@ -313,6 +369,17 @@ static int ask_engine(struct attempt *a, struct engine_answer *answer, struct er
 	if (h_rt && answer->code != 0 && says(answer, "no suitable queues"))
 		return run_qsub(a, limit, answer, err);
 	return 0;
+}
+
+/* A PE that no queue offers isn't seen before, since that costs a call of the engine each time. */
+static int ask_engine(struct attempt *a, struct engine_answer *answer, struct error *err)
+{
+	int rc = ask_with_limit(a, answer, err);
+
+	while (rc == 0 && answer->code != 0 && says(answer, "no suitable queues") &&
+	       place_other_pe(&a->place, a->s->conf, a->s->request, a->cluster, &a->refusal) == 0)
+		rc = ask_with_limit(a, answer, err);
+	return rc;
 }
 
 /* 0 with the id; -1 refused; -2: qsub died or gave no id, so that there may be a job. */
@@ -402,14 +469,23 @@ static void open_folders(struct attempt *a, struct submission *s)
 {
 	const char *chdir = s->request->chdir;
 
-	*a = (struct attempt){ .s = s, .spool = SPOOL_INIT };
+	*a = (struct attempt){ .s = s, .place = PLACE_INIT, .spool = SPOOL_INIT, .refusal = ERROR_INIT };
 	a->work_dir = chdir ? path_join(s->cwd, chdir) : xstrdup(s->cwd);
+}
+
+static int choose_place(struct attempt *a, struct error *err)
+{
+	a->cluster = path_join(a->root, a->s->conf->cluster_name);
+	if (place_choose(&a->place, a->s->conf, a->s->request, a->cluster, err) < 0)
+		return -1;
+	for (size_t i = 0; i < a->place.resources.warnings.n; i++)
+		log_info("Warning: %s", a->place.resources.warnings.v[i]);
+	return 0;
 }
 
 int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 {
 	cleanup_attempt struct attempt a;
-	cleanup_free char *cluster = NULL;
 	struct error later = ERROR_INIT;
 	int rc = -1;
 
@@ -417,8 +493,7 @@ int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 	a.root = conf_spool_dir(s->conf, err);
 	if (!a.root || spool_create(&a.spool, a.root, s->conf->cluster_name, err) < 0)
 		return a.root ? error_wrap(err, "Batch job submission failed") : -1;
-	cluster = path_join(a.root, s->conf->cluster_name);
-	if (place_choose(&a.place, s->conf, s->request, cluster, err) == 0) {
+	if (choose_place(&a, err) == 0) {
 		if (depend_submission_prepare(&a.depend, s->conf, s->request, s->name, err) < 0 ||
 		    write_files(&a, err) < 0)
 			error_wrap(err, "Batch job submission failed");
@@ -441,16 +516,14 @@ int submit_test(struct submission *s, char **answer, struct error *err)
 {
 	cleanup_attempt struct attempt a;
 	cleanup_engine_answer struct engine_answer reply = ENGINE_ANSWER_INIT;
-	cleanup_free char *cluster = NULL;
 
 	open_folders(&a, s);
 	a.root = conf_spool_dir(s->conf, err);
 	if (!a.root)
 		return -1;
-	cluster = path_join(a.root, s->conf->cluster_name);
-	if (place_choose(&a.place, s->conf, s->request, cluster, err) < 0 || ask_engine(&a, &reply, err) < 0)
+	if (choose_place(&a, err) < 0 || ask_engine(&a, &reply, err) < 0)
 		return -1;
-	if (says(&reply, "no suitable queues") || says(&reply, "verification: no"))
+	if (!*a.refusal.text && (says(&reply, "no suitable queues") || says(&reply, "verification: no")))
 		return geometry_refuse(s->request, 0, err);
 	if (reply.code != 0)
 		return explain_refusal(&a, &reply, err);

@@ -227,15 +227,6 @@ int check_no_kill(const struct opt_context *ctx, struct error *err)
 	return ctx->value && strcasecmp(ctx->value, "off") ? invalid(ctx, err) : 0;
 }
 
-int check_exclusive(const struct opt_context *ctx, struct error *err)
-{
-	static const char *const values[] = { "user", "mcs", NULL };
-
-	if (ctx->value && !is_one_of(ctx->value, strlen(ctx->value), values))
-		return invalid(ctx, err);
-	return 0;
-}
-
 int check_hint(const struct opt_context *ctx, struct error *err)
 {
 	static const char *const values[] = { "compute_bound", "memory_bound", "multithread", "nomultithread",

@@ -13,7 +13,8 @@ BUILD = pathlib.Path(os.environ.get("BUILD", "build/release")).absolute()
 UNSET = 0xFFFFFFFF
 INFINITE = 0x7FFFFFFFFFFFFFFF
 STRINGS = ["name", "partition", "account", "qos", "comment", "command", "submit_dir", "submit_host", "submit_addr",
-           "work_dir", "std_in", "std_out", "std_err", "export_env", "distribution", "interface",
+           "work_dir", "std_in", "std_out", "std_err", "export_env", "distribution", "gpus",
+           "gpus_per_node", "gpus_per_task", "gpu_maps", "interface",
            "container_runtimes", "accounting_dir", "cluster_name"]
 
 
@@ -47,7 +48,8 @@ def read_job_file(path):
     for name, size in [("open_mode", 1), ("umask", 4), ("export_none_env", 1), ("get_user_env", 1), ("min_nodes", 4),
                        ("max_nodes", 4), ("ntasks", 4), ("ntasks_per_node", 4), ("cpus_per_task", 4),
                        ("slots_per_host", 4), ("overcommit", 1), ("exclusive", 1), ("mem_per_node_mib", 4),
-                       ("mem_per_cpu_mib", 4), ("time_limit", 8), ("signal_number", 4), ("signal_before", 4),
+                       ("mem_per_cpu_mib", 4), ("mem_per_gpu_mib", 4), ("cpus_per_gpu", 4), ("time_limit", 8),
+                       ("signal_number", 4), ("signal_before", 4),
                        ("signal_batch_only", 1)]:
         job[name] = u.number(size)
     job["array_index"] = [u.number(4) for _ in range(u.number(4))]
@@ -90,7 +92,9 @@ class FakeEngine:
             "SGE_CELL": "default", "SGE_CLUSTER_NAME": "lab", "SGE_FAKE_DIR": str(self.log),
             "SLURM_ON_OCS_CONF": str(self.folder / "slurm-on-ocs.conf"),
         }
-        (self.folder / "slurm-on-ocs.conf").write_text('cluster_name = "lab";\n')
+        (self.folder / "slurm-on-ocs.conf").write_text(
+            'cluster_name = "lab";\ntmp_complex = "scratch";\n'
+            'gres = ( { name = "gpu:a100"; complex = "gpu_a100"; } );\n')
 
     @property
     def spool(self):

@@ -246,7 +246,7 @@ def test_impossible_geometry_has_slurms_words(engine):
         "sbatch: error: Batch job submission failed: Requested node configuration is not available\n")
 
 
-@pytest.mark.parametrize("argv", [["--mem=1G"], ["-d", "afterany:5"], ["--gres=gpu:1"], ["-w", "c1"]])
+@pytest.mark.parametrize("argv", [["-S", "2"], ["-B", "2"], ["--gpu-bind=none"], ["--ntasks-per-gpu=2"]])
 def test_refused_options_submit_nothing(engine, argv):
     text = one_line(submit(engine, *argv))
     assert text.startswith(argv[0].split("=")[0] + ": ")
@@ -254,8 +254,8 @@ def test_refused_options_submit_nothing(engine, argv):
 
 
 def test_refused_by_variable_or_directive_too(engine):
-    assert one_line(submit(engine, env={"SBATCH_GRES": "gpu:1"})).startswith("SBATCH_GRES (--gres): ")
-    assert one_line(submit(engine, script="#!/bin/sh\n#SBATCH --mem=5\n")).startswith("--mem: ")
+    assert one_line(submit(engine, env={"SBATCH_GPU_BIND": "none"})).startswith("SBATCH_GPU_BIND (--gpu-bind): ")
+    assert one_line(submit(engine, script="#!/bin/sh\n#SBATCH --core-spec=5\n")).startswith("--core-spec: ")
 
 
 def test_heterogeneous_jobs_are_refused(engine):

@@ -241,6 +241,7 @@ Test(emit_qsub, pe_choice)
 		{ &two, "loose", true, NULL, "" },          { &two, "unknown", true, NULL, "" },
 	};
 	cleanup_pe_list struct pe_list l = PE_LIST_INIT;
+	cleanup_argvec struct argvec none = ARGVEC_INIT, unattached = ARGVEC_INIT;
 
 	add_pe(&l, "make", "$round_robin", true);
 	add_pe(&l, "smp", "$pe_slots", true);
@@ -252,7 +253,7 @@ Test(emit_qsub, pe_choice)
 	add_pe(&l, "soo.x", NULL, false);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct pe_choice choice = { NULL, "" };
-		int rc = pe_choose(&l, cases[i].g, cases[i].forced, cases[i].par, &choice);
+		int rc = pe_choose(&l, cases[i].g, cases[i].forced, cases[i].par, &none, &choice);
 
 		cr_expect_eq(rc, cases[i].name ? 0 : -1, "row %zu", i);
 		if (rc < 0 || !cases[i].name)
@@ -266,25 +267,46 @@ Test(emit_qsub, pe_choice)
 
 		add_pe(&one, "make", "$round_robin", true);
 		add_pe(&one, "soo", NULL, false);
-		cr_assert_eq(pe_choose(&one, &two, NULL, true, &choice), 0);
+		cr_assert_eq(pe_choose(&one, &two, NULL, true, &none, &choice), 0);
 		cr_expect_str_eq(choice.name, "soo");
 	}
-	cr_expect(pe_can_fill(&l, NULL, false));
-	cr_expect_not(pe_can_fill(&l, "mpi2", false));
+	cr_expect(pe_can_fill(&l, NULL, false, &none));
+	argvec_pushl(&unattached, "soo.fill", "soo.2", NULL);
+	cr_expect_not(pe_can_fill(&l, NULL, false, &unattached));
+	{
+		struct pe_choice choice = { NULL, "" };
+
+		cr_assert_eq(pe_choose(&l, &two, NULL, false, &unattached, &choice), 0);
+		cr_expect_str_eq(choice.name, "mpi2", "a PE that no queue offers is passed over");
+	}
+	cr_expect_not(pe_can_fill(&l, "mpi2", false, &none));
 }
 
 Test(emit_qsub, the_widest_host)
 {
-	cr_expect_eq(place_widest_parse(
-			     "queuename qtype resv/used/tot. load_avg arch states\n"
-			     "-----\n"
-			     "all.q@c1                       BIP   0/3/4          4.30     lx-amd64      \n"
-			     "    5 0.5 x alice r 11/29/2026 15:30:32     1 16/16\n"
-			     "big.q@c2.site.org              BP    0/0/64         -NA-     lx-amd64      au\n"
-			     "old@c3                         BIP   1/8            0.01     lx-amd64\n"),
-		     64);
-	cr_expect_eq(place_widest_parse(""), 0);
-	cr_expect_eq(place_widest_parse("error: can't reach qmaster@head 1/2/3\n"), 0);
+	static const struct {
+		const char *text;
+		uint32_t widest, narrowest;
+	} cases[] = {
+		{ "queuename qtype resv/used/tot. load_avg arch states\n"
+		  "-----\n"
+		  "all.q@c1                       BIP   0/3/4          4.30     lx-amd64      \n"
+		  "    5 0.5 x alice r 11/29/2026 15:30:32     1 16/16\n"
+		  "big.q@c2.site.org              BP    0/0/64         -NA-     lx-amd64      au\n"
+		  "old@c3                         BIP   1/8            0.01     lx-amd64\n",
+		  64, 4 },
+		{ "a@c1 BIP 0/0/0 0.1 lx\na@c2 BIP 0/0/2 0.1 lx\n", 2, 2 },
+		{ "", 0, 0 },
+		{ "error: can't reach qmaster@head 1/2/3\n", 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t widest, narrowest;
+
+		place_widths_parse(cases[i].text, &widest, &narrowest);
+		cr_expect_eq(widest, cases[i].widest, "row %zu: %u", i, widest);
+		cr_expect_eq(narrowest, cases[i].narrowest, "row %zu: %u", i, narrowest);
+	}
 }
 
 /* --- environment and stub --- */

@@ -41,6 +41,12 @@ static void fill(struct jobspec *j)
 	j->distribution = xstrdup("plane=2");
 	j->mem_per_node_mib = 8;
 	j->mem_per_cpu_mib = 9;
+	j->mem_per_gpu_mib = 12;
+	j->cpus_per_gpu = 13;
+	j->gpus = xstrdup("a100:2");
+	j->gpus_per_node = xstrdup("4");
+	j->gpus_per_task = xstrdup("1");
+	j->gpu_maps = xstrdup("gpu,gpu_a100");
 	j->time_limit = 600;
 	j->signal_number = 10;
 	j->signal_before = 11;
