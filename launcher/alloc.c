@@ -4,6 +4,7 @@
 #include "common/fd.h"
 #include "common/mem.h"
 #include "common/pack.h"
+#include "ocs/grant.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@ void alloc_release(struct alloc *a)
 	for (size_t i = 0; i < a->nhosts; i++) {
 		free(a->hosts[i].engine_name);
 		free(a->hosts[i].node_name);
+		free(a->hosts[i].gpus);
 	}
 	free(a->hosts);
 	free(a->queue);
@@ -212,6 +214,36 @@ int alloc_load(struct alloc *a, const struct jobspec *job, const struct env *env
 	return 0;
 }
 
+/* Host i's ids of all maps ("gpu,gpu_a100"), in this order. */
+static void set_host_gpus(struct alloc *a, size_t i, const char *maps, const char *text)
+{
+	cleanup_strbuf struct strbuf ids = STRBUF_INIT;
+	uint32_t task = a->engine_task ? a->engine_task : 1;
+	struct alloc_host *h = &a->hosts[i];
+
+	h->ngpus = 0;
+	for (const char *p = maps; *p; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+		cleanup_free char *map = xstrndup(p, n);
+
+		h->ngpus += grant_ids(text, task, map, h->engine_name, &ids);
+		p += n;
+	}
+	free(h->gpus);
+	h->gpus = h->ngpus ? strbuf_steal(&ids) : NULL;
+}
+
+int alloc_set_gpus(struct alloc *a, const struct jobspec *job, const char *text)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < a->nhosts && job->gpu_maps; i++) {
+		set_host_gpus(a, i, job->gpu_maps, text);
+		found |= a->hosts[i].gpus != NULL;
+	}
+	return found ? 0 : -1;
+}
+
 void alloc_pack(const struct alloc *a, struct strbuf *out)
 {
 	pack_u32(out, (uint32_t)a->nhosts);
@@ -220,6 +252,8 @@ void alloc_pack(const struct alloc *a, struct strbuf *out)
 		pack_str(out, a->hosts[i].node_name);
 		pack_u32(out, a->hosts[i].slots);
 		pack_u32(out, a->hosts[i].tasks);
+		pack_str(out, a->hosts[i].gpus);
+		pack_u32(out, a->hosts[i].ngpus);
 	}
 	pack_u64(out, a->engine_id);
 	pack_u32(out, a->engine_task);
@@ -236,8 +270,8 @@ int alloc_unpack(struct alloc *a, const void *data, size_t n, struct error *err)
 	struct unpack u = UNPACK_INIT(data, n);
 	uint32_t nhosts = unpack_u32(&u);
 
-	/* a host takes at least its two lengths and two counts */
-	if (!nhosts || nhosts > u.left / 16)
+	/* a host takes at least its three lengths and three counts */
+	if (!nhosts || nhosts > u.left / 24)
 		return error_set(err, ERR_PROTOCOL, "allocation: malformed");
 	a->hosts = xcalloc(nhosts, sizeof(*a->hosts));
 	for (; a->nhosts < nhosts && !u.bad; a->nhosts++) {
@@ -247,6 +281,8 @@ int alloc_unpack(struct alloc *a, const void *data, size_t n, struct error *err)
 		h->node_name = unpack_str(&u);
 		h->slots = unpack_u32(&u);
 		h->tasks = unpack_u32(&u);
+		h->gpus = unpack_str(&u);
+		h->ngpus = unpack_u32(&u);
 		u.bad = u.bad || !h->engine_name || !h->node_name;
 	}
 	a->engine_id = unpack_u64(&u);

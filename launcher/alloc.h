@@ -16,6 +16,8 @@ struct alloc_host {
 	char *node_name;   /* as Slurm shows it: the short name, the full one where two hosts would share it */
 	uint32_t slots;    /* granted here = CPUs */
 	uint32_t tasks;    /* the job's tasks here by the request (SLURM_TASKS_PER_NODE) */
+	char *gpus;        /* ids of the job's GPUs here, with commas; NULL: none, or nobody knows which */
+	uint32_t ngpus;
 };
 
 struct alloc {
@@ -41,6 +43,8 @@ int alloc_parse_hostfile(struct alloc *a, const char *text, struct error *err);
 /* ntasks and each host's tasks by the request: round robin, no host above its slots / cpus_per_task before all are
  * full (what is more goes on round robin: --overcommit); without a task count as many as fit. */
 void alloc_set_tasks(struct alloc *a, const struct jobspec *job);
+/* The ids of the job's GPUs, from what `qstat -j` says. -1: on no host. */
+int alloc_set_gpus(struct alloc *a, const struct jobspec *job, const char *text);
 /* Packed form, for agents and step clients. */
 void alloc_pack(const struct alloc *a, struct strbuf *out);
 int alloc_unpack(struct alloc *a, const void *data, size_t n, struct error *err);

@@ -264,6 +264,7 @@ static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, b
 	if (rc || output_open(b, err) < 0)
 		return -1;
 	log_set_fd(b->std_fd[2]);
+	grants_read(b);
 	if (script_copy(b, err) < 0 || script_environment(b, err) < 0)
 		return -1;
 	return start_loop(b, minder_group, err);

@@ -79,6 +79,10 @@ void limits_end_job(struct batch *b, enum batch_end why, int64_t by);
 /* signo to the script alone, or to all that it started on this host. */
 void limits_signal(struct batch *b, int signo, bool full);
 
+/* --- batch_grants.c --- */
+/* The ids of the job's GPUs into b->alloc; where they can't be had, a line in the job's output says so. */
+void grants_read(struct batch *b);
+
 /* --- batch_depend.c --- */
 /* Before the script: 0 the job may start, 1 never (its dependency can't be met any more), -1 with err. */
 int depend_gate(struct batch *b, struct error *err);

@@ -126,6 +126,15 @@ static void set_options(struct env *e, const struct alloc *a, const struct jobsp
 		set_given(e, "SLURM_MEM_PER_NODE", job->mem_per_node_mib);
 	if (job->mem_per_cpu_mib)
 		set_given(e, "SLURM_MEM_PER_CPU", job->mem_per_cpu_mib);
+	if (job->mem_per_gpu_mib)
+		set_given(e, "SLURM_MEM_PER_GPU", job->mem_per_gpu_mib);
+	set_given(e, "SLURM_CPUS_PER_GPU", job->cpus_per_gpu);
+	if (job->gpus)
+		env_set(e, "SLURM_GPUS", job->gpus);
+	if (job->gpus_per_node)
+		env_set(e, "SLURM_GPUS_PER_NODE", job->gpus_per_node);
+	if (job->gpus_per_task)
+		env_set(e, "SLURM_GPUS_PER_TASK", job->gpus_per_task);
 	if (job->distribution)
 		set_distribution(e, job->distribution);
 	if (job->overcommit)
@@ -136,6 +145,36 @@ static void set_options(struct env *e, const struct alloc *a, const struct jobsp
 		env_set(e, "SLURM_EXPORT_ENV", job->export_env);
 	if (job->get_user_env || job->export_env)
 		env_set(e, "SLURM_GET_USER_ENV", "1");
+}
+
+void jobenv_gpu_masks(struct env *e, const char *ids)
+{
+	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES",
+					     "ZE_AFFINITY_MASK" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		env_set(e, names[i], ids);
+}
+
+/*
+ * The script's own GPUs, and all of the job for its steps: SOO_JOB_GPUS is "node=count=ids;...", since no variable of
+ * Slurm's says what other hosts have.
+ */
+static void set_gpus(struct env *e, const struct alloc *a)
+{
+	cleanup_strbuf struct strbuf all = STRBUF_INIT;
+
+	for (size_t i = 0; i < a->nhosts; i++)
+		if (a->hosts[i].gpus)
+			strbuf_addf(&all, "%s%s=%u=%s", all.len ? ";" : "", a->hosts[i].node_name, a->hosts[i].ngpus,
+				    a->hosts[i].gpus);
+	if (all.len)
+		env_set(e, "SOO_JOB_GPUS", all.buf);
+	if (!a->hosts[0].gpus)
+		return;
+	env_set(e, "SLURM_JOB_GPUS", a->hosts[0].gpus);
+	set_u32(e, "SLURM_GPUS_ON_NODE", a->hosts[0].ngpus);
+	jobenv_gpu_masks(e, a->hosts[0].gpus);
 }
 
 /* The batch step: one task, on the first host. */
@@ -159,6 +198,7 @@ void jobenv_fill(struct env *e, const struct alloc *a, const struct jobspec *job
 	set_nodes(e, a);
 	set_array(e, a, job);
 	set_options(e, a, job);
+	set_gpus(e, a);
 	set_batch_step(e, a);
 }
 

@@ -4,7 +4,7 @@
 launcher_SRCS := launcher/loop.c
 # the supervisor's life of a job
 launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c \
-	launcher/batch_depend.c
+	launcher/batch_depend.c launcher/batch_grants.c
 launcher_SRCS += launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c launcher/guard.c launcher/minded.c
 # steps and the wire
 launcher_SRCS += launcher/proto.c launcher/auth.c launcher/channel.c launcher/net.c launcher/dial.c
@@ -28,7 +28,7 @@ $(SHIM_LAUNCH): $(BUILD)/launcher/main.o $(BUILD)/liblauncher.a $(BUILD)/libocs.
 $(BUILD)/minder: $(BUILD)/launcher/minder.o
 # its objects by name: a starter_method isn't to depend on whatever else the archives hold
 $(BUILD)/starter: $(addprefix $(BUILD)/,launcher/starter.o launcher/native.o launcher/alloc.o launcher/jobenv.o \
-	ocs/jobspec.o) $(BUILD)/libcommon.a
+	ocs/jobspec.o ocs/grant.o) $(BUILD)/libcommon.a
 $(BUILD)/minder $(BUILD)/starter:
 	$(call say,LD,$@)
 	$(Q)$(CC) $(soc_CFLAGS) $(CFLAGS) $(STATIC) $(SMALL) $(soc_LDFLAGS) $(LDFLAGS) -s -o $@ $^

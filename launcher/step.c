@@ -94,6 +94,7 @@ static void fill_common(struct srun *s)
 		.launch_address = address,
 		.port = s->port,
 		.umask = s->spec.umask,
+		.job_gpus = getenv("SOO_JOB_GPUS"),
 		.verbosity = s->spec.verbosity,
 	};
 

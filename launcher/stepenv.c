@@ -4,6 +4,7 @@
 #include "common/counts.h"
 #include "common/hostlist.h"
 #include "common/mem.h"
+#include "launcher/jobenv.h"
 
 #include <string.h>
 
@@ -69,6 +70,30 @@ void stepenv_step(struct env *e, const struct stepenv_step *s)
 	env_setf(e, "SRUN_DEBUG", "%d", 3 + s->verbosity);
 	env_set(e, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
 	env_set(e, "SLURM_PRIO_PROCESS", "0");
+	if (s->job_gpus)
+		env_set(e, "SOO_JOB_GPUS", s->job_gpus);
+}
+
+/* All of the job's GPUs on the rank's host: "node=count=ids" of SOO_JOB_GPUS. */
+static void set_gpus(struct env *e, const char *node)
+{
+	const char *all = env_get(e, "SOO_JOB_GPUS");
+	cleanup_free char *copy = xstrdup(all);
+	char *save = NULL;
+
+	for (char *item = copy ? strtok_r(copy, ";", &save) : NULL; item; item = strtok_r(NULL, ";", &save)) {
+		char *count = strchr(item, '=');
+		char *ids = count ? strchr(count + 1, '=') : NULL;
+
+		if (!ids)
+			continue;
+		*count++ = *ids++ = '\0';
+		if (strcmp(item, node))
+			continue;
+		env_set(e, "SLURM_GPUS_ON_NODE", count);
+		env_set(e, "SLURM_STEP_GPUS", ids);
+		jobenv_gpu_masks(e, ids);
+	}
 }
 
 void stepenv_rank(struct env *e, const struct stepenv_rank *r)
@@ -84,6 +109,7 @@ void stepenv_rank(struct env *e, const struct stepenv_rank *r)
 	env_setf(e, "SLURM_CPUS_ON_NODE", "%u", r->cpus);
 	env_set(e, "SLURMD_NODENAME", r->node);
 	env_set(e, "SLURM_TOPOLOGY_ADDR", r->node);
+	set_gpus(e, r->node);
 	env_unset(e, "SLURM_TASK_PID");
 	env_set(e, "SLURM_TASK_PID", "0000000000");
 }

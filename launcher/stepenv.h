@@ -23,6 +23,7 @@ struct stepenv_step {
 	const char *launch_address; /* numeric, of the host that srun is on */
 	uint16_t port;
 	uint32_t umask;
+	const char *job_gpus; /* SOO_JOB_GPUS of the job; NULL */
 	int verbosity; /* -1 quiet, 0, 1 ... */
 };
 
