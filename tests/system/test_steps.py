@@ -433,9 +433,11 @@ def left(tmp_path):
 
 
 def test_srun_killed_leaves_nothing(tmp_path):
-    job, process = started_hold(tmp_path, "srun sh hold & p=$!; echo $p >srun; wait $p; echo $?; sleep 8; echo end\n")
+    job, process = started_hold(tmp_path, "srun sh hold & p=$!; echo $p >srun; wait $p; echo $?; "
+                                    "until [ -e go ]; do sleep 0.1; done; echo end\n")
     os.kill(int((job.work / "srun").read_text()), signal.SIGKILL)
     wait_for(lambda: not left(tmp_path), 12)
+    (job.work / "go").touch()
     assert process.wait(20) == 0
     assert job.output().splitlines()[-1] == "end"
     assert [r["state"] for r in job.steps() if r["event"] == "step_end"] == ["CANCELLED"]
@@ -589,7 +591,7 @@ def test_control_file_is_private_and_sockets_are_too(tmp_path):
 def test_strangers_on_the_port_learn_nothing_and_stall_nobody(tmp_path):
     import socket
     script = "touch up; while [ ! -e go ]; do sleep 0.05; done; srun sh -c 'echo $SLURM_PROCID'; touch done\n"
-    job = StepJob(tmp_path, script, hosts=THREE, ntasks=3, auth_timeout=2)
+    job = StepJob(tmp_path, script, hosts=THREE, ntasks=3, auth_timeout=60)
     with job.start() as process:
         wait_for(lambda: (job.work / "up").exists())
         _, _, port, _ = (job.spool / "control").read_text().split()
