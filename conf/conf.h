@@ -65,6 +65,7 @@ struct conf {
 	int kill_wait;       /* 30: TERM to KILL */
 	bool kill_on_bad_exit; /* false, as in Slurm */
 	bool kill_invalid_depend; /* true */
+	int max_array_size;    /* 4000001: Slurm's MaxArraySize, the largest index plus one */
 };
 
 #define CONF_INIT                                                                                            \

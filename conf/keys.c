@@ -76,6 +76,8 @@ const struct conf_key conf_keys[] = {
 	INT(launch_window, 64, 1, 65536, "How many hosts are started at the same time."),
 	INT(tree_width, 64, 2, 65536, "How many agents hang below one parent."),
 	INT(kill_wait, 30, 0, DAY, "Seconds between TERM and KILL when a job is cancelled or at its time limit."),
+	INT(max_array_size, 4000001, 1, 4000001,
+	    "An array's indexes are below this; how many elements there may be is the engine's max_aj_tasks."),
 	BOOL(kill_invalid_depend, true,
 	     "Remove a job whose --dependency can't be met any more; false: it stays, held, as sbatch --kill-on-invalid-dep=no."),
 	BOOL(kill_on_bad_exit, false, "End a step when one of its tasks fails, as srun -K does."),

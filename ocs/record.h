@@ -6,7 +6,8 @@
  * whose owner isn't the job's. Keys of every line: "v" 1, "event", "time" (s since the epoch, with fraction), "job"
  * (engine id), "task" (0: no array), "restart" (0..).
  *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
- *               work_dir, command (no arguments: all may read this), std_out, std_err, array (index list), spool (uuid), dependency (as
+ *               work_dir, command (no arguments: all may read this), std_out, std_err, array (index list), array_limit (of
+ *               elements at a time; absent: none), spool (uuid), dependency (as
  *               --dependency has it, without what was met at the submission; absent: none)
  *   start       host, queue, nodes (list), slots (a number for each of nodes), pid
  *   step_start  step, name, nodes, ntasks, command

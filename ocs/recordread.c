@@ -185,6 +185,7 @@ static void on_submit(struct record_job *j, json_t *o, double now)
 	j->cpus_per_task = get_count(o, "cpus_per_task");
 	j->time_limit = limit <= 0 || limit == INT64_MAX ? RECORD_UNSET : limit;
 	get_numbers(o, "array", MAX_ARRAY, &j->array, &j->narray);
+	j->array_limit = get_u32(o, "array_limit");
 }
 
 static void on_start(struct record_run *r, json_t *o, double now)

@@ -117,7 +117,7 @@ static char *format_indices(const uint32_t *v, size_t n)
 	return strbuf_steal(&out);
 }
 
-/* SLURM_BITSTR_LEN: characters of an array's list that are shown; 0: all. */
+/* SLURM_BITSTR_LEN: size of Slurm's buffer for an array's list; 0: all is shown. */
 static size_t list_length(void)
 {
 	const char *s = getenv("SLURM_BITSTR_LEN");
@@ -140,11 +140,16 @@ char *job_array_text(const struct job *j)
 		v[i] = record_array_index(j->record, j->positions[i]);
 	qsort(v, j->npositions, sizeof(*v), compare_u32);
 	text = format_indices(v, j->npositions);
-	if (j->is_group && max && strlen(text) > max) {
-		char *cut = xasprintf("%.*s...", (int)max, text);
+	if (!j->is_group)
+		return text;
+	/* As Slurm cuts it: three dots and the end of the string must fit in. */
+	if (max > 4 && strlen(text) + 3 > max)
+		memcpy(text + max - 4, "...", 4);
+	if (j->state == JOB_PENDING && j->record && j->record->array_limit) {
+		char *limited = xasprintf("%s%%%u", text, j->record->array_limit);
 
 		free(text);
-		text = cut;
+		text = limited;
 	}
 	return text;
 }

@@ -301,6 +301,16 @@ static int load_holds(struct jobs *jobs, const char *users, struct error *err)
 	return 0;
 }
 
+/* Does the array run as many elements as it may? */
+static bool is_at_limit(const struct jobs *jobs, const struct job *j)
+{
+	uint32_t limit = j->is_array && j->record ? j->record->array_limit : 0, n = 0;
+
+	for (size_t i = 0; limit && i < jobs->n; i++)
+		n += jobs->rows[i].id == j->id && jobs->rows[i].engine && jobs->rows[i].engine->is_running;
+	return limit && n >= limit;
+}
+
 static bool is_before(const struct job *a, const struct job *b)
 {
 	if (a->engine->priority != b->engine->priority)
@@ -351,6 +361,8 @@ static void name_reasons(struct jobs *jobs)
 			j->reason = reason_of_hold(jobs, j);
 		else if (verdict == DEPEND_OPEN)
 			j->reason = "Dependency"; /* on a time */
+		else if (is_at_limit(jobs, j))
+			j->reason = "JobArrayTaskLimit";
 		else if (j->engine->priority == 0)
 			j->reason = "None"; /* the scheduler hasn't seen it yet */
 	}

@@ -236,6 +236,15 @@ static void job_environment(const struct request *r, struct env *out)
 		env_add_all(out, exported.vars.v);
 }
 
+static int check_array(const struct request *r, const struct conf *conf, struct error *err)
+{
+	const struct array_request *a = &r->array;
+
+	if (!a->count || a->index[a->count - 1] < (uint32_t)conf->max_array_size)
+		return 0;
+	return error_set(err, ERR_VALUE, "Batch job submission failed: Invalid job array specification");
+}
+
 static int submit_and_print(struct submission *s)
 {
 	struct error err = ERROR_INIT;
@@ -274,7 +283,8 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 		log_fatal("%s", err.text);
 		return 1;
 	}
-	if (check_cluster(r, s.conf, &err) < 0 || request_finish(r, &warning, &err) < 0) {
+	if (check_cluster(r, s.conf, &err) < 0 || check_array(r, s.conf, &err) < 0 ||
+	    request_finish(r, &warning, &err) < 0) {
 		opt_log_error(&err);
 		return 1;
 	}

@@ -47,6 +47,8 @@ static void add_ids(const struct job_view *v, struct strbuf *out)
 	strbuf_addf(out, "JobId=%" PRIu64, job_number(j));
 	if (tasks)
 		strbuf_addf(out, " ArrayJobId=%" PRIu64 " ArrayTaskId=%s", j->id, tasks);
+	if (tasks && j->record && j->record->array_limit)
+		strbuf_addf(out, " ArrayTaskThrottle=%u", j->record->array_limit);
 	strbuf_addf(out, " JobName=%s", job_title(j));
 }
 

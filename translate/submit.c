@@ -322,6 +322,8 @@ static int explain_refusal(struct attempt *a, const struct engine_answer *answer
 	if (engine_is_down(answer))
 		return error_set(err, ERR_ENGINE,
 				 FAILED "Unable to contact slurm controller (connect failure)");
+	if (says(answer, "job with more than"))
+		return error_set(err, ERR_ENGINE, FAILED "Invalid job array specification");
 	if (says(answer, "no suitable queues")) {
 		const char *first = short_of(a, answer);
 
@@ -414,6 +416,8 @@ static void add_indexes(struct record *rec, const struct array_request *array)
 	for (uint32_t i = 0; i < array->count; i++)
 		strbuf_addf(&rec->json, i ? ",%u" : "%u", array->index[i]);
 	strbuf_addch(&rec->json, ']');
+	if (array->limit)
+		record_int(rec, "array_limit", array->limit);
 }
 
 static void add_given(struct record *rec, const char *key, uint32_t n)

@@ -8,8 +8,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Slurm's MaxArraySize is a site's setting; this is the engine's own limit of an array (max_aj_tasks). */
-#define MAX_INDEX 75000
+/* What Slurm allows at most for MaxArraySize; a site's own limit is conf's max_array_size, see sbatch.c. */
+#define MAX_INDEX 4000000
 
 /* One item: first, last and step. */
 struct item {
@@ -61,15 +61,15 @@ static uint32_t read_limit(const char *text)
 	return n > 0 && n <= MAX_INDEX ? (uint32_t)n : 0;
 }
 
-static void collect(struct array_request *a, const bool *wanted)
+static void collect(struct array_request *a, const bool *wanted, unsigned long last)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i <= MAX_INDEX; i++)
+	for (uint32_t i = 0; i <= last; i++)
 		n += wanted[i];
 	a->index = xreallocarray(NULL, n ? n : 1, sizeof(*a->index));
 	a->count = 0;
-	for (uint32_t i = 0; i <= MAX_INDEX; i++)
+	for (uint32_t i = 0; i <= last; i++)
 		if (wanted[i])
 			a->index[a->count++] = i;
 }
@@ -80,6 +80,7 @@ int array_parse(struct array_request *a, const char *text, struct error *err)
 	const char *percent = strchr(text, '%');
 	cleanup_free char *list = percent ? xstrndup(text, percent - text) : xstrdup(text);
 	const char *p = list;
+	unsigned long last = 0;
 	unsigned items = 0;
 	struct item item;
 
@@ -95,6 +96,8 @@ int array_parse(struct array_request *a, const char *text, struct error *err)
 			return invalid(err);
 		for (unsigned long i = item.first; i <= item.last; i += item.step)
 			wanted[i] = true;
+		if (item.last > last)
+			last = item.last;
 		a->step = ++items == 1 ? (uint32_t)item.step : 1;
 	}
 	/* "%2" alone is one element, 0. */
@@ -103,7 +106,7 @@ int array_parse(struct array_request *a, const char *text, struct error *err)
 	else if (!items)
 		return invalid(err);
 	free(a->index);
-	collect(a, wanted);
+	collect(a, wanted, last);
 	return 0;
 }
 

@@ -93,7 +93,7 @@ class FakeEngine:
             "SLURM_ON_OCS_CONF": str(self.folder / "slurm-on-ocs.conf"),
         }
         (self.folder / "slurm-on-ocs.conf").write_text(
-            'cluster_name = "lab";\ntmp_complex = "scratch";\n'
+            'cluster_name = "lab";\nmax_array_size = 1001;\ntmp_complex = "scratch";\n'
             'gres = ( { name = "gpu:a100"; complex = "gpu_a100"; } );\n')
 
     @property
