@@ -74,23 +74,52 @@ void stepenv_step(struct env *e, const struct stepenv_step *s)
 		env_set(e, "SOO_JOB_GPUS", s->job_gpus);
 }
 
-/* All of the job's GPUs on the rank's host: "node=count=ids" of SOO_JOB_GPUS. */
-static void set_gpus(struct env *e, const char *node)
+/* The number at the end of "1" and "a100:1"; 0: none. */
+static uint32_t gpus_per_task(const struct env *e)
+{
+	const char *text = env_get(e, "SLURM_GPUS_PER_TASK");
+	const char *colon = text ? strrchr(text, ':') : NULL;
+	unsigned long n = text ? strtoul(colon ? colon + 1 : text, NULL, 10) : 0;
+
+	return n > UINT16_MAX ? 0 : (uint32_t)n;
+}
+
+/* Cuts ids down to n of them behind the first skip. */
+static char *cut_ids(char *ids, uint32_t skip, uint32_t n)
+{
+	char *end;
+
+	while (skip--)
+		ids += strcspn(ids, ",") + 1;
+	for (end = ids; n; n--)
+		end += strcspn(end, ",") + (n > 1);
+	*end = '\0';
+	return ids;
+}
+
+/* A rank's GPUs, of those of its host (SOO_JOB_GPUS): with --gpus-per-task its own, else all. */
+static void set_gpus(struct env *e, const struct stepenv_rank *r)
 {
 	const char *all = env_get(e, "SOO_JOB_GPUS");
 	cleanup_free char *copy = xstrdup(all);
+	uint32_t each = gpus_per_task(e);
 	char *save = NULL;
 
 	for (char *item = copy ? strtok_r(copy, ";", &save) : NULL; item; item = strtok_r(NULL, ";", &save)) {
 		char *count = strchr(item, '=');
 		char *ids = count ? strchr(count + 1, '=') : NULL;
+		unsigned long have = count ? strtoul(count + 1, NULL, 10) : 0;
 
 		if (!ids)
 			continue;
 		*count++ = *ids++ = '\0';
-		if (strcmp(item, node))
+		if (strcmp(item, r->node))
 			continue;
-		env_set(e, "SLURM_GPUS_ON_NODE", count);
+		if (each && (uint64_t)each * r->nranks <= have) {
+			ids = cut_ids(ids, each * r->local, each);
+			have = (unsigned long)each * r->nranks;
+		}
+		env_setf(e, "SLURM_GPUS_ON_NODE", "%lu", have);
 		env_set(e, "SLURM_STEP_GPUS", ids);
 		jobenv_gpu_masks(e, ids);
 	}
@@ -109,7 +138,7 @@ void stepenv_rank(struct env *e, const struct stepenv_rank *r)
 	env_setf(e, "SLURM_CPUS_ON_NODE", "%u", r->cpus);
 	env_set(e, "SLURMD_NODENAME", r->node);
 	env_set(e, "SLURM_TOPOLOGY_ADDR", r->node);
-	set_gpus(e, r->node);
+	set_gpus(e, r);
 	env_unset(e, "SLURM_TASK_PID");
 	env_set(e, "SLURM_TASK_PID", "0000000000");
 }

@@ -309,24 +309,28 @@ static void request_words(struct resources *out, const char *words)
 	}
 }
 
-static void note_gpus(struct resources *out, const struct complex *c)
+static void note_gpus(struct resources *out, const struct request *r, const struct complex *c)
 {
-	static const char text[] =
-		"--gpus is done approximately: they are reserved, but this cell doesn't say which; "
-		"CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS aren't set";
+	cleanup_free char *text = NULL;
 
 	if (!strcmp(c->type, "RSMAP")) {
 		strbuf_addf(&out->gpu_maps, "%s%s", out->gpu_maps.len ? "," : "", c->name);
 		return;
 	}
+	text = xasprintf("%s is done approximately: the GPUs are reserved, but this cell doesn't say which they are; "
+			 "CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS aren't set",
+			 r->gpus_per_node.n ? "--gpus-per-node" :
+			 r->gpus_per_task.n ? "--gpus-per-task" :
+			 r->gpus.n	    ? "--gpus" :
+					      "--gres");
 	for (size_t i = 0; i < out->warnings.n; i++)
 		if (!strcmp(out->warnings.v[i], text))
 			return;
-	argvec_push(&out->warnings, text);
+	argvec_push_take(&out->warnings, steal_ptr(&text));
 }
 
-static int request_gres(struct resources *out, const struct counted *v, uint64_t per_host,
-			const struct geometry *g, const struct conf *conf, const struct complex_list *l,
+static int request_gres(struct resources *out, const struct request *r, const struct counted *v,
+			uint64_t per_host, const struct geometry *g, const struct conf *conf, const struct complex_list *l,
 			struct error *err)
 {
 	const struct conf_map *row;
@@ -341,7 +345,7 @@ static int request_gres(struct resources *out, const struct counted *v, uint64_t
 	request_count(out, c, n);
 	request_words(out, row ? row->request : NULL);
 	if (is_gpu(v->name))
-		note_gpus(out, c);
+		note_gpus(out, r, c);
 	return 0;
 }
 
@@ -360,7 +364,7 @@ static int plan_gpus(struct resources *out, const struct request *r, const struc
 			per_host *= tasks_per_host(r, g);
 		else if (list == &r->gpus && spread(list->v[i].count, g, &per_host, err) < 0)
 			return -1;
-		if (request_gres(out, &list->v[i], per_host, g, conf, l, err) < 0)
+		if (request_gres(out, r, &list->v[i], per_host, g, conf, l, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -374,7 +378,7 @@ static int plan_gres(struct resources *out, const struct request *r, const struc
 	for (size_t i = 0; i < r->gres.n; i++) {
 		if (gpus && is_gpu(r->gres.v[i].name))
 			continue; /* said more exactly */
-		if (request_gres(out, &r->gres.v[i], r->gres.v[i].count, g, conf, l, err) < 0)
+		if (request_gres(out, r, &r->gres.v[i], r->gres.v[i].count, g, conf, l, err) < 0)
 			return -1;
 	}
 	return plan_gpus(out, r, g, conf, l, err);

@@ -10,7 +10,8 @@
 
 #define FIELD(member) OPT_FIELD(struct srun, member)
 
-#define NO_GPUS "jobs have no GPUs of their own in this version; leave it out"
+/* The job's own SLURM_GPUS*, SLURM_CPUS_PER_GPU and SLURM_MEM_PER_GPU are in its steps' environment: no input of theirs. */
+#define NO_GPUS "a step has the job's GPUs, and no choice among them; leave it out"
 #define NO_CORES "the engine knows slots, not sockets, cores and threads; ask with --cpus-per-task"
 #define NO_BINDING "tasks aren't bound: where they run on a host is the engine's affair"
 
@@ -80,7 +81,7 @@ static const struct opt_row rows[] = {
 	  .help = "same as --cpu-bind", .parse = parse_step_cpu_bind },
 	{ .name = "cpu-freq", .arg = required_argument, .fate = FATE_IGNORED, .metavar = "range",
 	  .help = "clock rate of the CPUs", .note = "clock rates can't be asked for" },
-	{ .name = "cpus-per-gpu", .arg = required_argument, .fate = FATE_REFUSED, .env = "CPUS_PER_GPU",
+	{ .name = "cpus-per-gpu", .arg = required_argument, .fate = FATE_REFUSED,
 	  .metavar = "n", .help = "CPUs for each GPU", .note = NO_GPUS },
 	{ .name = "cpus-per-task", .key = 'c', .arg = required_argument, .env = "=SRUN_CPUS_PER_TASK",
 	  .metavar = "n", .help = "CPUs (slots) of each task", .parse = opt_parse_positive,
@@ -129,13 +130,13 @@ static const struct opt_row rows[] = {
 	  .metavar = "method", .help = "how tasks are bound to GPUs", .note = NO_GPUS },
 	{ .name = "gpu-freq", .arg = required_argument, .fate = FATE_REFUSED, .env = "GPU_FREQ",
 	  .metavar = "rate", .help = "clock rate of the GPUs", .note = NO_GPUS },
-	{ .name = "gpus", .key = 'G', .arg = required_argument, .fate = FATE_REFUSED, .env = "GPUS",
+	{ .name = "gpus", .key = 'G', .arg = required_argument, .fate = FATE_REFUSED,
 	  .metavar = "n", .help = "GPUs for the step", .note = NO_GPUS },
-	{ .name = "gpus-per-node", .arg = required_argument, .fate = FATE_REFUSED, .env = "GPUS_PER_NODE",
+	{ .name = "gpus-per-node", .arg = required_argument, .fate = FATE_REFUSED,
 	  .metavar = "n", .help = "GPUs on each host", .note = NO_GPUS },
 	{ .name = "gpus-per-socket", .arg = required_argument, .fate = FATE_REFUSED, .metavar = "n",
 	  .help = "GPUs for each socket", .note = NO_GPUS },
-	{ .name = "gpus-per-task", .arg = required_argument, .fate = FATE_REFUSED, .env = "GPUS_PER_TASK",
+	{ .name = "gpus-per-task", .arg = required_argument, .fate = FATE_REFUSED,
 	  .metavar = "n", .help = "GPUs for each task", .note = NO_GPUS },
 	{ .name = "gres", .arg = required_argument, .env = "GRES STEP_GRES", .metavar = "list",
 	  .help = "generic resources of the step: none; anything else is answered as in a job without them",
@@ -192,7 +193,7 @@ static const struct opt_row rows[] = {
 	{ .name = "mem-per-cpu", .arg = required_argument, .metavar = "size",
 	  .help = "memory for each CPU: steps have no limits of their own, so anything but 0 gives a warning",
 	  .parse = parse_step_memory, .number = 1 },
-	{ .name = "mem-per-gpu", .arg = required_argument, .fate = FATE_REFUSED, .env = "MEM_PER_GPU",
+	{ .name = "mem-per-gpu", .arg = required_argument, .fate = FATE_REFUSED,
 	  .metavar = "size", .help = "memory for each GPU", .note = NO_GPUS },
 	{ .name = "mincpus", .arg = required_argument, .metavar = "n",
 	  .help = "least CPUs of a host (no effect on a step, as in Slurm)",

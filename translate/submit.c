@@ -243,7 +243,8 @@ static void client_environment(struct env *out)
 			env_set(out, names[i], getenv(names[i]));
 }
 
-static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answer, struct error *err)
+/* verify: asks whether the job could run, submits nothing. */
+static int run_qsub(struct attempt *a, int64_t h_rt, bool verify, struct engine_answer *answer, struct error *err)
 {
 	struct qsub_input in = {
 		.request = a->s->request,
@@ -259,8 +260,8 @@ static int run_qsub(struct attempt *a, int64_t h_rt, struct engine_answer *answe
 		.resources = &a->place.resources.requests,
 		.hosts = a->place.hosts.request,
 		.master = a->place.hosts.master,
-		.options = a->options,
-		.script = a->stub,
+		.options = verify ? NULL : a->options,
+		.script = verify ? NULL : a->stub,
 	};
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 	cleanup_env struct env env = ENV_INIT;
@@ -292,8 +293,10 @@ static char *partition_of(const struct conf *conf, const char *partitions, const
 	return xstrdup(partitions);
 }
 
-/* Where the engine's reasons name the complex for memory or disk space, Slurm has a line for it. */
-static const char *short_of(const struct attempt *a, const struct engine_answer *answer)
+/*
+ * Slurm has a line of its own where memory or disk space is what no host has. -w e doesn't say what it is, -w v does.
+ */
+static const char *short_of(struct attempt *a)
 {
 	const struct {
 		const char *name, *words;
@@ -301,11 +304,14 @@ static const char *short_of(const struct attempt *a, const struct engine_answer 
 		{ a->place.resources.memory, "Memory specification can not be satisfied\n" },
 		{ a->place.resources.tmp, "Temporary disk specification can not be satisfied\n" },
 	};
+	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
 
+	if ((!complexes[0].name && !complexes[1].name) || run_qsub(a, 0, true, &answer, NULL) < 0)
+		return "";
 	for (size_t i = 0; i < ARRAY_SIZE(complexes); i++) {
 		cleanup_free char *reason = complexes[i].name ? xasprintf(":%s=", complexes[i].name) : NULL;
 
-		if (reason && says(answer, reason))
+		if (reason && says(&answer, reason))
 			return complexes[i].words;
 	}
 	return "";
@@ -325,7 +331,7 @@ static int explain_refusal(struct attempt *a, const struct engine_answer *answer
 	if (says(answer, "job with more than"))
 		return error_set(err, ERR_ENGINE, FAILED "Invalid job array specification");
 	if (says(answer, "no suitable queues")) {
-		const char *first = short_of(a, answer);
+		const char *first = short_of(a);
 
 		if (*first)
 			return error_set(err, ERR_VALUE, "%s" FAILED "Requested node configuration is not available",
@@ -366,10 +372,10 @@ static int ask_with_limit(struct attempt *a, struct engine_answer *answer, struc
 	int64_t limit = a->s->request->time_limit;
 	int64_t h_rt = emit_h_rt(limit, seconds(a->s->conf->kill_wait));
 
-	if (run_qsub(a, h_rt, answer, err) < 0)
+	if (run_qsub(a, h_rt, !a->stub, answer, err) < 0)
 		return -1;
 	if (h_rt && answer->code != 0 && says(answer, "no suitable queues"))
-		return run_qsub(a, limit, answer, err);
+		return run_qsub(a, limit, !a->stub, answer, err);
 	return 0;
 }
 

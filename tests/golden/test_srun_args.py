@@ -235,7 +235,7 @@ REFUSALS = [
     (["prog", ":", "-n2", "other"], {}, 1, 'srun: error: ":" separates the parts of a heterogeneous step'),
     (["--pty", "bash"], {}, 1, "srun: error: --pty: "),
     (["--gpus=1", "prog"], {}, 1, "srun: error: --gpus: "),
-    (["prog"], {"SLURM_GPUS_PER_TASK": "1"}, 1, "srun: error: SLURM_GPUS_PER_TASK (--gpus-per-task): "),
+    (["prog"], {"SLURM_GPU_BIND": "none"}, 1, "srun: error: SLURM_GPU_BIND (--gpu-bind): "),
     (["-w", "n[1-", "-w", "n[3-1]", "prog"], {}, 255, "srun: error: Invalid --nodelist: Invalid hostlist: n[3-1]"),
 ]
 
