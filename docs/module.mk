@@ -2,7 +2,7 @@
 # from the rows (`translate --rows`), what they say of keys from conf/keys.c. Checked by tests/contract/test_docs.py.
 # A release tarball holds the built pages in docs/man/, for who has no scdoc.
 SCDOC ?= scdoc
-docs_PAGES := sbatch.1 srun.1 scontrol.1 squeue.1 scancel.1 slurm-on-ocs.conf.5 slurm-on-ocs.7 slurm-on-ocs.8
+docs_PAGES := sbatch.1 srun.1 scontrol.1 squeue.1 scancel.1 sacct.1 slurm-on-ocs.conf.5 slurm-on-ocs.7 slurm-on-ocs.8
 PRINT_CONF := $(BUILD)/docs/print_conf
 docs_ROWS := $(BUILD)/docs/rows.tsv
 

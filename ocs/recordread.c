@@ -12,6 +12,7 @@ enum {
 	MAX_NODES = 1 << 16,
 	MAX_RUNS = 1 << 17,
 	MAX_STEPS = 1 << 17,
+	CLOCK_SKEW = 5, /* s between hosts */
 };
 
 static void step_release(struct record_step *s)
@@ -36,14 +37,21 @@ static void run_release(struct record_run *r)
 	free(r->steps);
 }
 
-void record_job_release(struct record_job *j)
+static void forget_strings(struct record_job *j)
 {
 	char **const strings[] = { &j->name,    &j->partition, &j->account,  &j->qos,
 				   &j->comment, &j->user,      &j->work_dir, &j->command,
 				   &j->std_out, &j->std_err,   &j->spool,    &j->dependency };
 
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
 		free(*strings[i]);
+		*strings[i] = NULL;
+	}
+}
+
+void record_job_release(struct record_job *j)
+{
+	forget_strings(j);
 	free(j->array);
 	for (size_t i = 0; i < j->nruns; i++)
 		run_release(&j->runs[i]);
@@ -166,6 +174,9 @@ static void on_submit(struct record_job *j, json_t *o, double now)
 {
 	int64_t limit = get_int(o, "time_limit", RECORD_UNSET);
 
+	if (j->has_submit && now < j->submit_time)
+		return;
+	forget_strings(j);
 	j->has_submit = true;
 	j->submit_time = now;
 	get_str(o, "name", &j->name);
@@ -190,6 +201,11 @@ static void on_submit(struct record_job *j, json_t *o, double now)
 
 static void on_start(struct record_run *r, json_t *o, double now)
 {
+	/* the same run of a later job */
+	if (r->start > 0) {
+		run_release(r);
+		*r = (struct record_run){ .task = r->task, .restart = r->restart, .by = RECORD_UNSET };
+	}
 	r->start = now;
 	get_str(o, "host", &r->host);
 	get_str(o, "queue", &r->queue);
@@ -265,6 +281,8 @@ static int take_event(struct record_job *j, json_t *o)
 		r = run_of(j, task, get_u32(o, "restart"));
 		if (!r)
 			return -1;
+		if (now < r->start)
+			return 0; /* an earlier job's, see record_forget_earlier() */
 		if (!strcmp(event, "start"))
 			on_start(r, o, now);
 		else if (!strcmp(event, "end"))
@@ -284,6 +302,29 @@ int record_parse_line(struct record_job *j, const char *line, size_t n)
 
 	json_decref(o);
 	return rc;
+}
+
+void record_forget_earlier(struct record_job *j)
+{
+	double since = j->submit_time - CLOCK_SKEW;
+	size_t n = 0;
+
+	if (!j->has_submit)
+		return;
+	for (size_t i = 0; i < j->nruns; i++) {
+		struct record_run *r = &j->runs[i];
+
+		if (r->start > 0 ? r->start < since : r->end > 0 && r->end < since)
+			run_release(r);
+		else
+			j->runs[n++] = *r;
+	}
+	j->nruns = n;
+	n = 0;
+	for (size_t i = 0; i < j->ncancels; i++)
+		if (j->cancels[i].time >= since)
+			j->cancels[n++] = j->cancels[i];
+	j->ncancels = n;
 }
 
 /* --- questions --- */

@@ -74,6 +74,11 @@ struct record_job {
 };
 
 void record_job_release(struct record_job *j);
+/*
+ * After the last line: an engine whose qmaster crashed gives some numbers a second time, and numbers begin again after
+ * the last one. What is older than the last submission of the number was another job's.
+ */
+void record_forget_earlier(struct record_job *j);
 /* One line into j. -1 when it is no record of job j->id; j is as before then. */
 int record_parse_line(struct record_job *j, const char *line, size_t n);
 /* The last run of task (0: no array); NULL. */

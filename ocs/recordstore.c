@@ -260,6 +260,7 @@ static void read_job(struct record_store *s, struct job *j)
 	j->records = fresh;
 	j->found = read_files(&j->records, user_of(s, (uid_t)j->key.uid), j->detail) ||
 		   read_spool(s, &j->records);
+	record_forget_earlier(&j->records);
 }
 
 const struct record_job *record_store_job(struct record_store *s, uid_t user, uint64_t id,
@@ -364,25 +365,30 @@ void record_store_users(struct record_store *s, uid_t **users, size_t *n)
 	}
 }
 
+static bool has_files(struct record_store *s, uid_t user, uint64_t id)
+{
+	const struct user *u = user_of(s, user);
+	size_t at = first_file(u, id);
+
+	return at < u->nfiles && u->files[at].id == id;
+}
+
+/* The caller's own first: another user may put a file of any number into his folder. */
 bool record_store_owner(struct record_store *s, uint64_t id, uid_t *owner)
 {
 	uid_t *users;
 	size_t n;
-	bool found = false;
+	bool found;
 
+	*owner = geteuid();
+	if (has_files(s, *owner, id) || record_store_job(s, *owner, id, RECORD_SUBMIT))
+		return true;
 	record_store_users(s, &users, &n);
+	found = false;
 	for (size_t i = 0; i < n && !found; i++) {
-		const struct user *u = user_of(s, users[i]);
-		size_t at = first_file(u, id);
-
-		found = at < u->nfiles && u->files[at].id == id;
-		if (found)
-			*owner = users[i];
+		*owner = users[i];
+		found = has_files(s, users[i], id);
 	}
 	free(users);
-	if (!found && record_store_job(s, geteuid(), id, RECORD_SUBMIT)) {
-		*owner = geteuid();
-		found = true;
-	}
 	return found;
 }

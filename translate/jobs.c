@@ -385,7 +385,7 @@ static enum job_state state_of_kill(const struct record_job *r, const struct rec
 	return JOB_CANCELLED;
 }
 
-static enum job_state state_of_record(const struct record_job *r, const struct record_run *run)
+enum job_state job_state_of_run(const struct record_job *r, const struct record_run *run)
 {
 	enum job_state s;
 
@@ -412,6 +412,12 @@ static const char *reason_of_end(const struct job *j)
 	return j->run->signal ? "JobLaunchFailure" : "NonZeroExitCode";
 }
 
+/* The name in a record is what its owner wrote there. */
+static const char *owner_of(struct jobs *jobs, const struct record_job *r)
+{
+	return r->user && jobs_uid(jobs, r->user) == r->uid ? r->user : "nobody";
+}
+
 static struct job *add_over(struct jobs *jobs, const struct record_job *r, const struct record_run *run)
 {
 	struct job *j = jobs_add_row(jobs);
@@ -419,9 +425,9 @@ static struct job *add_over(struct jobs *jobs, const struct record_job *r, const
 	j->id = r->id;
 	j->record = r;
 	j->run = run;
-	j->user = r->user ? r->user : "nobody";
+	j->user = owner_of(jobs, r);
 	j->uid = r->uid;
-	j->state = state_of_record(r, run);
+	j->state = job_state_of_run(r, run);
 	j->reason = reason_of_end(j);
 	j->started = run ? (time_t)run->start : 0;
 	j->ended = run && run->end > 0 ? (time_t)run->end : (time_t)r->last_time;
@@ -482,24 +488,54 @@ static void add_array_over(struct jobs *jobs, const struct record_job *r, time_t
 	}
 }
 
+/* Job id of uid, where its records say that it is over. */
+static void add_over_job(struct jobs *jobs, uid_t uid, uint64_t id, time_t since)
+{
+	const struct record_job *r = record_store_job(jobs->store, uid, id, RECORD_ALL);
+
+	if (!r || !r->has_submit || (time_t)r->last_time < since)
+		return;
+	if (r->narray)
+		add_array_over(jobs, r, since);
+	else if (!is_live(jobs, r->id, 0) && !is_too_new(jobs, r, record_last_run(r, 0), 0))
+		add_over(jobs, r, record_last_run(r, 0));
+}
+
 static void add_over_of_user(struct jobs *jobs, uid_t uid)
 {
-	time_t since = jobs->now - MIN_JOB_AGE;
+	time_t since = jobs->query.over_since ? jobs->query.over_since : jobs->now - MIN_JOB_AGE;
 	uint64_t *ids;
 	size_t n;
 
 	record_store_recent(jobs->store, uid, since, &ids, &n);
-	for (size_t i = 0; i < n; i++) {
-		const struct record_job *r = record_store_job(jobs->store, uid, ids[i], RECORD_ALL);
-
-		if (!r || !r->has_submit || (time_t)r->last_time < since)
-			continue;
-		if (r->narray)
-			add_array_over(jobs, r, since);
-		else if (!is_live(jobs, r->id, 0) && !is_too_new(jobs, r, record_last_run(r, 0), 0))
-			add_over(jobs, r, record_last_run(r, 0));
-	}
+	for (size_t i = 0; i < n; i++)
+		add_over_job(jobs, uid, ids[i], since);
 	free(ids);
+}
+
+static bool is_named_before(const struct job_ids *ids, size_t i, uint64_t id)
+{
+	for (size_t k = 0; k < i; k++)
+		if (ids->v[k].id == id || ids->v[k].id / ELEMENT_FACTOR == id)
+			return true;
+	return false;
+}
+
+/* An id may be an element's number, too. */
+static void add_over_ids(struct jobs *jobs, const struct job_ids *ids)
+{
+	for (size_t i = 0; i < ids->n; i++) {
+		uint64_t id = ids->v[i].id;
+		uid_t owner;
+
+		if (!record_store_owner(jobs->store, id, &owner)) {
+			id /= ELEMENT_FACTOR;
+			if (!id || !record_store_owner(jobs->store, id, &owner))
+				continue;
+		}
+		if (!is_named_before(ids, i, id))
+			add_over_job(jobs, owner, id, 0);
+	}
 }
 
 static void add_over_jobs(struct jobs *jobs)
@@ -507,6 +543,10 @@ static void add_over_jobs(struct jobs *jobs)
 	uid_t *users;
 	size_t n;
 
+	if (jobs->query.over_ids) {
+		add_over_ids(jobs, jobs->query.over_ids);
+		return;
+	}
 	record_store_users(jobs->store, &users, &n);
 	for (size_t i = 0; i < n; i++)
 		add_over_of_user(jobs, users[i]);

@@ -49,6 +49,8 @@ const char *job_state_compact(enum job_state s); /* "PD" */
 /* By either name, any case; JOB_STATES: there is none. */
 enum job_state job_state_parse(const char *text, size_t n);
 bool job_state_is_over(enum job_state s);
+/* What became of a job, as far as its records tell; run NULL: it never ran. */
+enum job_state job_state_of_run(const struct record_job *r, const struct record_run *run);
 
 struct job {
 	uint64_t id; /* the engine's */
@@ -74,7 +76,9 @@ struct jobs;
 
 struct job_query {
 	const char *users; /* comma separated names for the engine; NULL: everybody */
-	bool over;         /* also those that ended within MIN_JOB_AGE */
+	bool over;         /* also those that are over: */
+	time_t over_since; /* that ended since then (0: MIN_JOB_AGE ago) ... */
+	const struct job_ids *over_ids; /* ... or, whenever they ended, these; NULL */
 	bool steps;        /* read the steps of running jobs, too */
 	bool partitions;   /* the names of pending jobs' partitions are wanted even where that costs a call */
 };

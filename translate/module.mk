@@ -14,6 +14,7 @@ translate_SRCS += translate/operands.c translate/job_ids.c translate/jobs.c tran
 	translate/format.c translate/squeue.c translate/rows_squeue.c translate/squeue_sort.c translate/squeue_steps.c
 translate_SRCS += translate/scancel.c translate/rows_scancel.c translate/supervisor.c translate/engine_delete.c
 translate_SRCS += translate/scontrol.c translate/rows_scontrol.c translate/scontrol_job.c translate/scontrol_hold.c
+translate_SRCS += translate/sacct.c translate/sacct_fields.c translate/sacct_time.c translate/rows_sacct.c
 translate_SRCS += translate/slurm_on_ocs.c translate/install.c translate/uninstall.c translate/install_plan.c \
 	translate/install_state.c
 

@@ -5,6 +5,7 @@ import base64
 import json
 import re
 import textwrap
+import time
 import uuid
 
 import pytest
@@ -506,6 +507,33 @@ def test_a_records_folder_of_somebody_else_is_ignored(cluster, workdir, plant):
     finally:
         cluster.on("head", f"rm -rf {folder}; if [ -e {folder}.kept ]; then mv {folder}.kept {folder}; fi; "
                            f"rm -f /tmp/[0-9]*.jsonl", user="root", check=True)
+
+
+def test_records_that_bob_wrote_are_bobs(cluster, workdir):
+    """He may put into his own folder what he likes: alice's job stays hers, and nothing of his shows her name."""
+    job = cluster.sbatch("#!/bin/sh\n", ["-J", "honest"], cwd=workdir)
+    cluster.wait_job(job)
+    acct = f"{cluster.state}/root/default/common/slurm-on-ocs/acct"
+    uid = cluster.outside(cluster.home("bob")).stat().st_uid
+    for number in (job, 7654321):
+        base = {"v": 1, "job": number, "task": 0, "restart": 0}
+        now = time.time()
+        lines = [{**base, "event": "submit", "time": now, "name": "forged", "user": "alice", "uid": 5001},
+                 {**base, "event": "start", "time": now, "host": "c1", "nodes": ["c1"]},
+                 {**base, "event": "end", "time": now + 1, "state": "FAILED", "code": 9}]
+        cluster.on("head", f"mkdir -p {acct}/{uid}; cat >{acct}/{uid}/{number}.head.jsonl", user="bob", check=True,
+                   stdin="".join(json.dumps(line) + "\n" for line in lines))
+    try:
+        home = cluster.home()
+        shown = {words: cluster.on("head", words, cwd=home).stdout for words in (
+            f"sacct -nXPj {job} -o jobname,state,user", f"squeue -h -t all -j {job} -u alice -o '%j %T %u'", "sacct -anXP -o jobname,user",
+            "squeue -h -t all -o '%j,%u'")}
+        assert shown[f"sacct -nXPj {job} -o jobname,state,user"] == "honest|COMPLETED|alice\n"
+        assert shown[f"squeue -h -t all -j {job} -u alice -o '%j %T %u'"] == "honest COMPLETED alice\n"
+        everything = "".join(shown.values())
+        assert "forged|nobody" in everything and "forged|alice" not in everything and "forged,alice" not in everything
+    finally:
+        cluster.on("head", f"rm -f {acct}/{uid}/{job}.head.jsonl {acct}/{uid}/7654321.head.jsonl", user="bob")
 
 
 def test_a_context_says_nothing_private(cluster, job):

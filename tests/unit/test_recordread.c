@@ -83,6 +83,45 @@ Test(recordread, a_job_from_submit_to_end)
 	record_job_release(&j);
 }
 
+/* Files come in the order of their hosts' names: the later job's may be read first. */
+static void check_later_job(const char *const *lines)
+{
+	struct record_job j = empty_job(7);
+	const struct record_run *r;
+
+	for (; *lines; lines++)
+		cr_assert_eq(add(&j, *lines), 0, "%s", *lines);
+	record_forget_earlier(&j);
+	cr_expect(j.submit_time == 5000 && !strcmp(j.name, "later") && !j.comment);
+	cr_assert_eq(j.nruns, 1);
+	r = record_last_run(&j, 0);
+	cr_assert(r && r->start == 5001 && r->nsteps == 1 && r->steps[0].start == 5002);
+	cr_expect(!r->state && r->by == RECORD_UNSET && !r->host);
+	cr_expect_null(record_cancel_of(&j, 0));
+	record_job_release(&j);
+}
+
+Test(recordread, a_number_that_is_given_again_is_a_new_job)
+{
+#define LINE(event, time, more) "{\"v\":1,\"event\":\"" event "\",\"time\":" time ",\"job\":7,\"task\":0" more "}"
+	static const char submit_1[] = LINE("submit", "1000", ",\"name\":\"earlier\",\"comment\":\"c\"");
+	static const char start_1[] = LINE("start", "1001", ",\"restart\":0,\"host\":\"c1\"");
+	static const char step_1[] = LINE("step_start", "1002", ",\"restart\":0,\"step\":0");
+	static const char again_1[] = LINE("start", "1003", ",\"restart\":1");
+	static const char end_1[] = LINE("end", "1004", ",\"restart\":0,\"state\":\"CANCELLED\",\"by\":5");
+	static const char cancel_1[] = LINE("cancel", "1003", ",\"by\":5");
+	static const char submit_2[] = LINE("submit", "5000", ",\"name\":\"later\"");
+	static const char start_2[] = LINE("start", "5001", ",\"restart\":0");
+	static const char step_2[] = LINE("step_start", "5002", ",\"restart\":0,\"step\":0");
+	const char *const by_time[] = { submit_1, start_1, step_1,   again_1, end_1, cancel_1,
+					submit_2, start_2, step_2, NULL };
+	const char *const later_first[] = { submit_2, start_2, step_2,   submit_1, start_1, step_1,
+					    again_1,  end_1,   cancel_1, NULL };
+
+	check_later_job(by_time);
+	check_later_job(later_first);
+}
+
 Test(recordread, what_is_no_record_of_the_job_changes_nothing)
 {
 	static const char *const rows[] = {
