@@ -23,6 +23,7 @@ struct qsub_input {
 	const char *master;             /* the host of the first task; NULL: any */
 	const char *options; /* file with more options (-@); NULL: none */
 	const char *script;  /* path of the stub; NULL: verify only */
+	bool unverified;     /* taken as it is, even where no host could run it now */
 };
 
 /* argv[0] is "qsub". */

@@ -5,7 +5,8 @@ translate_SRCS := translate/applet.c translate/opt.c translate/opt_text.c transl
 translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive.c translate/request.c \
 	translate/value_submit.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
 	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c translate/login_env.c
-translate_SRCS += translate/value_resource.c translate/resources.c translate/hosts.c
+translate_SRCS += translate/value_resource.c translate/resources.c translate/hosts.c \
+	translate/verify.c
 translate_SRCS += translate/hostnames.c
 translate_SRCS += translate/depend.c translate/depend_facts.c translate/depend_job.c translate/depend_settle.c \
 	translate/dependency.c translate/value_depend.c translate/depend_submit.c translate/jobs_depend.c

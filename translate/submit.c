@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "translate/submit.h"
 
+#include "common/duration.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/path.h"
@@ -13,6 +14,7 @@
 #include "translate/emit_qsub.h"
 #include "translate/place.h"
 #include "translate/stub.h"
+#include "translate/verify.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -42,6 +44,8 @@ struct attempt {
 	char *root;    /* of the spool folders */
 	char *cluster; /* the cluster's below it */
 	struct error refusal; /* why there is no other PE; empty: that's not it */
+	struct strbuf reasons; /* why no queue is suitable */
+	bool asked, unverified;
 	char *options; /* path of the file with options for qsub */
 	char *stub;    /* path */
 	char *work_dir;
@@ -52,6 +56,7 @@ static void attempt_release(struct attempt *a)
 	place_release(&a->place);
 	depend_submission_release(&a->depend);
 	spool_release(&a->spool);
+	strbuf_release(&a->reasons);
 	free(a->root);
 	free(a->cluster);
 	free(a->options);
@@ -262,6 +267,7 @@ static int run_qsub(struct attempt *a, int64_t h_rt, bool verify, struct engine_
 		.master = a->place.hosts.master,
 		.options = verify ? NULL : a->options,
 		.script = verify ? NULL : a->stub,
+		.unverified = a->unverified,
 	};
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 	cleanup_env struct env env = ENV_INIT;
@@ -293,28 +299,23 @@ static char *partition_of(const struct conf *conf, const char *partitions, const
 	return xstrdup(partitions);
 }
 
-/*
- * Slurm has a line of its own where memory or disk space is what no host has. -w e doesn't say what it is, -w v does.
- */
-static const char *short_of(struct attempt *a)
+static bool found_no_queue(const struct engine_answer *answer)
 {
-	const struct {
-		const char *name, *words;
-	} complexes[] = {
-		{ a->place.resources.memory, "Memory specification can not be satisfied\n" },
-		{ a->place.resources.tmp, "Temporary disk specification can not be satisfied\n" },
-	};
+	return answer->code != 0 && (says(answer, "no suitable queues") || says(answer, "verification: no"));
+}
+
+/* Why no queue is suitable: one more call, once. */
+static const char *reasons(struct attempt *a)
+{
 	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
 
-	if ((!complexes[0].name && !complexes[1].name) || run_qsub(a, 0, true, &answer, NULL) < 0)
-		return "";
-	for (size_t i = 0; i < ARRAY_SIZE(complexes); i++) {
-		cleanup_free char *reason = complexes[i].name ? xasprintf(":%s=", complexes[i].name) : NULL;
-
-		if (reason && says(&answer, reason))
-			return complexes[i].words;
-	}
-	return "";
+	if (a->asked)
+		return a->reasons.buf;
+	a->asked = true;
+	if (run_qsub(a, emit_h_rt(a->s->request->time_limit, seconds(a->s->conf->kill_wait)), true, &answer,
+		     NULL) == 0)
+		strbuf_addf(&a->reasons, "%s\n%s", answer.out.buf, answer.err.buf);
+	return a->reasons.buf;
 }
 
 static int explain_refusal(struct attempt *a, const struct engine_answer *answer, struct error *err)
@@ -330,8 +331,8 @@ static int explain_refusal(struct attempt *a, const struct engine_answer *answer
 				 FAILED "Unable to contact slurm controller (connect failure)");
 	if (says(answer, "job with more than"))
 		return error_set(err, ERR_ENGINE, FAILED "Invalid job array specification");
-	if (says(answer, "no suitable queues")) {
-		const char *first = short_of(a);
+	if (found_no_queue(answer)) {
+		const char *first = verify_short_of(&a->place.resources, reasons(a));
 
 		if (*first)
 			return error_set(err, ERR_VALUE, "%s" FAILED "Requested node configuration is not available",
@@ -382,12 +383,18 @@ static int ask_with_limit(struct attempt *a, struct engine_answer *answer, struc
 /* A PE that no queue offers isn't seen before, since that costs a call of the engine each time. */
 static int ask_engine(struct attempt *a, struct engine_answer *answer, struct error *err)
 {
+	int64_t limit = a->s->request->time_limit;
 	int rc = ask_with_limit(a, answer, err);
 
-	while (rc == 0 && answer->code != 0 && says(answer, "no suitable queues") &&
+	while (rc == 0 && found_no_queue(answer) &&
 	       place_other_pe(&a->place, a->s->conf, a->s->request, a->cluster, &a->refusal) == 0)
 		rc = ask_with_limit(a, answer, err);
-	return rc;
+	if (rc < 0 || !found_no_queue(answer) || *a->refusal.text || !verify_in_use(reasons(a)))
+		return rc;
+	a->unverified = true;
+	if (!verify_time_limit(reasons(a)))
+		limit = emit_h_rt(limit, seconds(a->s->conf->kill_wait));
+	return a->stub ? run_qsub(a, limit == DURATION_INFINITE ? 0 : limit, false, answer, err) : 0;
 }
 
 /* 0 with the id; -1 refused; -2: qsub died or gave no id, so that there may be a job. */
@@ -479,7 +486,7 @@ static void open_folders(struct attempt *a, struct submission *s)
 {
 	const char *chdir = s->request->chdir;
 
-	*a = (struct attempt){ .s = s, .place = PLACE_INIT, .spool = SPOOL_INIT, .refusal = ERROR_INIT };
+	*a = (struct attempt){ .s = s, .place = PLACE_INIT, .spool = SPOOL_INIT, .reasons = STRBUF_INIT };
 	a->work_dir = chdir ? path_join(s->cwd, chdir) : xstrdup(s->cwd);
 }
 
@@ -533,11 +540,10 @@ int submit_test(struct submission *s, char **answer, struct error *err)
 		return -1;
 	if (choose_place(&a, err) < 0 || ask_engine(&a, &reply, err) < 0)
 		return -1;
-	if (!*a.refusal.text && (says(&reply, "no suitable queues") || says(&reply, "verification: no")))
-		return geometry_refuse(s->request, 0, err);
-	if (reply.code != 0)
+	if (reply.code != 0 && !a.unverified)
 		return explain_refusal(&a, &reply, err);
-	*answer = xstrndup(reply.out.buf, strcspn(reply.out.buf, "\n"));
+	*answer = a.unverified ? xstrdup("when other jobs have left the hosts that they have for themselves") :
+				 xstrndup(reply.out.buf, strcspn(reply.out.buf, "\n"));
 	return 0;
 }
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.fake.engine import BUILD, FAKE, INFINITE, FakeEngine, context, read_job_file
+from tests.fake.engine import BUILD, FAKE, INFINITE, UNSET, FakeEngine, context, read_job_file
 
 SCRIPT = "#!/bin/sh\n#SBATCH -J name\necho hello\n"
 HOSTILE = {"NL": "a\nb", "QUOTES": "'\"`$x\\", "EQ": "a=b=c", "EMPTY": "", "COMMA": "a,b", "LONG": "x" * 30000,
@@ -256,6 +256,103 @@ def test_refused_options_submit_nothing(engine, argv):
 def test_refused_by_variable_or_directive_too(engine):
     assert one_line(submit(engine, env={"SBATCH_GPU_BIND": "none"})).startswith("SBATCH_GPU_BIND (--gpu-bind): ")
     assert one_line(submit(engine, script="#!/bin/sh\n#SBATCH --core-spec=5\n")).startswith("--core-spec: ")
+
+
+def test_a_job_waits_where_others_have_all_hosts_for_themselves(engine):
+    """-w e refuses such jobs, since the engine's verification counts exclusive hosts as gone for ever."""
+    (engine.log / "in_use").touch()
+    result = submit(engine, "-c2", "-t", "10")
+    assert (result.rc, result.stdout, result.stderr) == (0, "Submitted batch job 17\n", "")
+    words = result.calls[-1]
+    assert words[words.index("-w") + 1] == "n" and "h_rt=660" in words
+    assert len(result.spools) == 1
+    result = submit(engine, "--test-only")
+    assert result.rc == 0 and "Job can start: when other jobs have left" in result.stderr
+    (engine.log / "in_use").unlink()
+    (engine.log / "verify").touch()
+    assert submit(engine, "-c9").rc == 1
+
+
+def pes(engine, *names):
+    (engine.log / "pes").write_text("".join(f"{name} {rule} TRUE\n" for name, rule in names))
+
+
+def test_a_pe_that_no_queue_offers_gives_way(engine):
+    pes(engine, ("slurm-on-ocs.2", "2"), ("mpi", "2"))
+    (engine.log / "unattached").write_text("slurm-on-ocs.2\n")
+    (engine.log / "refuse.1").write_text("Unable to run job: error: no suitable queues.\nExiting.\n")
+    result = submit(engine, "-N2", "--ntasks-per-node=2")
+    assert (result.rc, result.stderr) == (0, "")
+    assert [words[words.index("-pe") + 1] for words in result.calls] == ["slurm-on-ocs.2", "mpi"]
+
+
+def test_a_pe_that_no_queue_offers_is_named(engine):
+    pes(engine, ("slurm-on-ocs.2", "2"))
+    (engine.log / "unattached").write_text("slurm-on-ocs.2\n")
+    (engine.log / "refuse").write_text("Unable to run job: error: no suitable queues.\nExiting.\n")
+    assert one_line(submit(engine, "-p", "all.q", "-N2", "--ntasks-per-node=2")) == (
+        "Batch job submission failed: no queue of all.q offers parallel environment slurm-on-ocs.2, and no other fits; "
+        "an administrator adds it with: qconf -aattr queue pe_list slurm-on-ocs.2 all.q")
+
+
+# --- hosts and resources ---
+
+def requests(result):
+    """What -l asks for, and the other words about hosts."""
+    words = result.calls[-1]
+    asked = [item for i, word in enumerate(words) if word == "-l" for item in words[i + 1].split(",")]
+    return asked + ([f"-masterq {words[words.index('-masterq') + 1]}"] if "-masterq" in words else [])
+
+
+@pytest.mark.parametrize("argv, want", [
+    (["--mem=1G"], ["mem=1024M"]),
+    (["--mem=1G", "-c4"], ["mem=256M"]),
+    (["--mem-per-cpu=100M", "-N2", "-c2"], ["mem=100M"]),
+    (["--tmp=3G", "-c3"], ["scratch=3072M"]),
+    (["--gres=gpu:a100:2", "-c3"], ["gpu_a100=2"]),
+    (["-L", "ansys:2", "-N2"], ["ansys=2"]),
+    (["-C", "small"], ["small=TRUE"]),
+    (["-w", "n[1-2]"], ["h=n1|n2"]),
+    (["-w", "n3", "-N2"], ["-masterq *@n3"]),
+    (["-x", "n1,n2"], ["h=!(n1|n2)"]),
+    (["--exclusive"], ["excl=TRUE"]),
+    (["-t", "1", "--mem=1"], ["h_rt=120", "mem=1M"]),
+])
+def test_requests_of_the_engine(engine, argv, want):
+    result = submit(engine, *argv)
+    assert (result.rc, result.stderr) == (0, "")
+    assert requests(result) == want
+
+
+def test_resources_in_the_job_file(engine):
+    result = submit(engine, "-G", "a100:2", "--mem-per-gpu=1G", "--cpus-per-gpu=2", "--exclusive")
+    job = read_job_file(result.spools[0] / "job")
+    assert (job["gpus"], job["gpu_maps"], job["mem_per_gpu_mib"], job["cpus_per_gpu"], job["exclusive"]) == (
+        "a100:2", "gpu_a100", 1024, 2, 1)
+    assert (job["gpus_per_node"], job["gpus_per_task"], job["mem_per_node_mib"]) == (None, None, UNSET)
+
+
+def test_hosts_of_a_file(engine):
+    (engine.cwd / "hosts").write_text("n1\nn[3-4]\n")
+    assert requests(submit(engine, "-F", "hosts")) == ["h=n1|n3|n4"]
+    assert requests(submit(engine, "-w", "./hosts")) == ["h=n1|n3|n4"]
+
+
+def test_memory_of_the_script_and_of_the_environment(engine):
+    script = "#!/bin/sh\n#SBATCH --mem-per-cpu=5\n"
+    assert requests(submit(engine, script=script, env={"SBATCH_MEM_PER_NODE": "9"})) == ["mem=5M"]
+    result = submit(engine, "--mem=7", script=script)
+    assert (result.rc, result.calls) == (1, [])
+    assert result.stderr == (
+        "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n")
+
+
+def test_no_memory_consumable_is_said_once(engine):
+    (engine.log / "complexes").write_text("mem_total mt MEMORY <= YES NO 0 0\nslots s INT <= YES YES 1 1000\n")
+    result = submit(engine, "--mem=1G")
+    assert result.rc == 0 and requests(result) == ["mem_total=1024M"]
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("sbatch: Warning: --mem is done approximately: ")
 
 
 def test_heterogeneous_jobs_are_refused(engine):

@@ -277,6 +277,17 @@ Test(request, geometry)
 		{ { "-N2", "-n8", "-O" }, 0, true, 1, 2, 2, 2, 2, NULL },
 		{ { "-n8", "-O" }, 0, true, 1, 1, 1, 1, 1, NULL },
 		{ { "-N2", "--mincpus=4" }, 0, true, 4, 2, 2, 8, 8, NULL },
+		{ { "-wa,b" }, 0, true, 1, 2, 2, 2, 2, NULL },
+		{ { "-wa,b", "-n8" }, 8, true, 4, 2, 2, 8, 8, NULL },
+		{ { "-wa", "-n9" }, 8, true, 5, 2, 2, 10, 10, NULL },
+		{ { "-wa,b,c", "-N2-4" }, 0, true, 1, 3, 3, 3, 3, NULL },
+		{ { "-wa,b,c", "-n2" }, 8, true, 1, 2, 2, 2, 2, NULL },
+		{ { "--gpus=2", "--cpus-per-gpu=3" }, 0, true, 6, 1, 1, 6, 6, NULL },
+		{ { "-N2", "--gpus=4", "--cpus-per-gpu=2" }, 0, true, 4, 2, 2, 8, 8, NULL },
+		{ { "--gres=gpu:a100:2,fpga:7", "--cpus-per-gpu=2" }, 0, true, 4, 1, 1, 4, 4, NULL },
+		{ { "-n2", "--gpus-per-task=2", "--cpus-per-gpu=2" }, 8, true, 8, 1, 1, 8, 8, NULL },
+		{ { "--gpus=4", "--gpus-per-task=1" }, 0, true, 0, 1, 4, 4, 4, NULL },
+		{ { "-N1-3", "-c9" }, 8, true, 0, 0, 0, 0, 0, "CPU count per node can not be satisfied\n" REFUSED },
 		{ { "-n4", "-N2", "--ntasks-per-node=1" }, 0, true, 0, 0, 0, 0, 0, REFUSED },
 		{ { "-n20", "-N1-2" }, 8, true, 0, 0, 0, 0, 0, REFUSED },
 		{ { "-n2", "-c9" },
@@ -339,5 +350,95 @@ Test(request, only_some_geometries_need_the_widest_host)
 		read_words(&r, cases[i].words, &err);
 		request_finish(&r, &warning, &err);
 		cr_expect_eq(geometry_needs_width(&r, cases[i].fill), cases[i].needs, "row %zu", i);
+	}
+}
+
+/* --- resources --- */
+
+/* What request_finish says: an error, a warning, or "". */
+static char *finish(const char *const *words)
+{
+	cleanup_request struct request r;
+	struct error err = ERROR_INIT;
+	char *warning = NULL;
+
+	request_init(&r);
+	if (*read_words(&r, words, &err))
+		return xstrdup(err.text);
+	if (request_conflicts(&r, &err) == 0 && request_finish(&r, &warning, &err) == 0)
+		return warning ? warning : xstrdup("");
+	free(warning);
+	return xstrdup(err.text);
+}
+
+Test(request, options_together)
+{
+	static const struct {
+		const char *words[WORDS], *text; /* a part; "": nothing */
+	} cases[] = {
+		{ { "--mem=1", "--mem-per-cpu=1" }, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive." },
+		{ { "--mem=1", "--mem=2" }, "" },
+		{ { "--mem=1X" }, "Invalid --mem specification" },
+		{ { "--gpus-per-task=1" }, "Failed to validate job spec. --gpus-per-task used without either --gpus" },
+		{ { "--gpus-per-task=2", "--gpus=3" }, "--gpus is no multiple of --gpus-per-task" },
+		{ { "--mem-per-gpu=50" }, "Requested mem_per_tres=gres:gpu:50 but did not request any GPU." },
+		{ { "--mem-per-gpu=50", "--gres=gpu" }, "" },
+		{ { "--cpus-per-gpu=2" }, "--cpus-per-gpu was given without GPUs" },
+		{ { "--cpus-per-gpu=2", "-G1", "-c2" }, "--cpus-per-gpu and --cpus-per-task are mutually exclusive" },
+		{ { "--cpus-per-gpu=2", "-G4", "-n3" }, "--cpus-per-gpu needs --gpus-per-node" },
+		{ { "-wa,b,c", "-N2" }, "invalid number of nodes (-N 3-2)" },
+		{ { "-wa,b,c", "-n2" }, "Warning: can't run 2 processes on 3 nodes, setting nnodes to 2" },
+		{ { "-wa,a,b", "-N2" }, "" },
+		{ { "-wn[3-1]" }, "Invalid node name specified" },
+		{ { "-w/nosuch/file" }, "/nosuch/file: No such file or directory" },
+		{ { "--gres=gpu:1,gpu:a100:1" }, "Invalid GRES specification (with and without type identification)" },
+		{ { "--gres=gpu:1:2:3" }, "Invalid generic resource (gres) specification" },
+		{ { "--gres=gpu*1" }, "Invalid generic resource (gres) specification" },
+		{ { "--gres=gpu:-1" }, "Invalid generic resource (gres) specification" },
+		{ { "--gres=" }, "Invalid Trackable RESource (TRES) specification" },
+		{ { "--gres=none" }, "" },
+		{ { "--gpus=1k" }, "" },
+		{ { "--gpus=99999999999" }, "Invalid generic resource (gres) specification" },
+		{ { "-Lansys:x" }, "Invalid license specification" },
+		{ { "-Lansys=2,other" }, "" },
+		{ { "--exclusive=bogus" }, "Invalid --exclusive specification" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_free char *said = finish(cases[i].words);
+
+		cr_expect(*cases[i].text ? strstr(said, cases[i].text) != NULL : !*said, "row %zu %s: \"%s\"", i,
+			  cases[i].words[0], said);
+	}
+}
+
+Test(request, generic_resources)
+{
+	static const struct {
+		const char *text, *name, *type;
+		uint32_t count;
+		size_t n;
+	} cases[] = {
+		{ "gpu", "gpu", NULL, 1, 1 },		 { "gpu:2", "gpu", NULL, 2, 1 },
+		{ "gpu:a100", "gpu", "a100", 1, 1 },	 { "gpu:a100:3", "gpu", "a100", 3, 1 },
+		{ "gpu:2,gpu:1", "gpu", NULL, 3, 1 },	 { "gres:gpu:2", "gpu", NULL, 2, 1 },
+		{ "gres/gpu:2", "gpu", NULL, 2, 1 },	 { "fpga:1k,gpu:2", "fpga", NULL, 1024, 2 },
+		{ "gpu:a:1,gpu:b:2", "gpu", "a", 1, 2 }, { "gpu:0", "gpu", NULL, 0, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const words[] = { "--gres", cases[i].text, NULL };
+		cleanup_request struct request r;
+		struct error err;
+
+		request_init(&r);
+		cr_assert_str_empty(read_words(&r, words, &err), "%s", cases[i].text);
+		cr_assert_eq(r.gres.n, cases[i].n, "%s", cases[i].text);
+		cr_expect_str_eq(r.gres.v[0].name, cases[i].name);
+		cr_expect_eq(r.gres.v[0].count, cases[i].count, "%s", cases[i].text);
+		cr_expect(cases[i].type ? r.gres.v[0].type && !strcmp(r.gres.v[0].type, cases[i].type) :
+					  !r.gres.v[0].type,
+			  "%s", cases[i].text);
+		cr_expect_str_eq(r.gres.text, cases[i].text);
 	}
 }
