@@ -63,9 +63,9 @@ struct conf {
 	int launch_window;   /* 64: agents started at a time */
 	int tree_width;      /* 64: agents below one parent */
 	int kill_wait;       /* 30: TERM to KILL */
-	bool kill_on_bad_exit; /* false, as in Slurm */
+	bool kill_on_bad_exit;    /* false, as in Slurm */
 	bool kill_invalid_depend; /* true */
-	int max_array_size;    /* 4000001: Slurm's MaxArraySize, the largest index plus one */
+	int max_array_size;       /* 4000001: Slurm's MaxArraySize, the largest index plus one */
 };
 
 #define CONF_INIT                                                                                            \

@@ -33,7 +33,9 @@ static int call(struct batch *b, struct argvec *more, struct strbuf *out, struct
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 	cleanup_free char *program = path_join(b->libexec, "translate");
 	cleanup_strbuf struct strbuf said = STRBUF_INIT;
-	struct spawn s = { .program = program, .argv = &argv, .out = out, .err = &said, .timeout_ms = TIMEOUT_MS };
+	struct spawn s = {
+		.program = program, .argv = &argv, .out = out, .err = &said, .timeout_ms = TIMEOUT_MS
+	};
 	int code;
 
 	argvec_pushl(&argv, "translate", "dependency", more->v[0], b->spool.dir,
@@ -86,8 +88,12 @@ int depend_gate(struct batch *b, struct error *err)
 		argvec_pushf(&words, "%" PRId64, waited);
 		code = call(b, &words, &out, &why);
 		if (code < 0 && waited >= PATIENCE)
-			return error_set(err, ERR_SYSTEM, "cannot tell whether the job may start: %s", why.text);
-		if (!wait_seconds(code < 0 ? RETRY : code == EXIT_WAIT ? strtol(out.buf, NULL, 10) : 0, minder))
+			return error_set(err, ERR_SYSTEM, "cannot tell whether the job may start: %s",
+					 why.text);
+		if (!wait_seconds(code < 0            ? RETRY
+				  : code == EXIT_WAIT ? strtol(out.buf, NULL, 10)
+						      : 0,
+				  minder))
 			return error_set(err, ERR_SYSTEM, "the job was ended before it started");
 		if (code == 0 || code == EXIT_NEVER)
 			return code == EXIT_NEVER;

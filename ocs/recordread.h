@@ -65,7 +65,7 @@ struct record_job {
 	uint32_t *array;                      /* Slurm's index of engine task p is array[p-1] */
 	size_t narray;
 	uint32_t array_limit;    /* elements at a time; 0: no limit */
-	char *dependency;     /* "afterok:7,after:8+5"; NULL: none */
+	char *dependency;        /* "afterok:7,after:8+5"; NULL: none */
 	struct record_run *runs; /* by task, then restart */
 	size_t nruns;
 	struct record_cancel *cancels;

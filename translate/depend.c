@@ -72,7 +72,7 @@ static int take_job(const char **p, uint64_t *n)
 	if (take_number(p, INT64_MAX / 10, n) < 0)
 		return -1;
 	if (minus)
-		*n = (uint32_t)-*n;
+		*n = (uint32_t) - *n;
 	return *n ? 0 : -1;
 }
 

@@ -45,12 +45,12 @@ struct depend {
 
 /* What is known of the predecessor, or of all elements of an array. */
 struct depend_facts {
-	bool known;    /* false: nobody remembers it, which counts as met, as in Slurm */
-	bool started;  /* no part of it pends */
-	time_t start;  /* of the last part; 0: not known, or it never ran */
+	bool known;   /* false: nobody remembers it, which counts as met, as in Slurm */
+	bool started; /* no part of it pends */
+	time_t start; /* of the last part; 0: not known, or it never ran */
 	bool over;
 	time_t end;
-	bool ok;       /* over: all of it ended with 0 */
+	bool ok;        /* over: all of it ended with 0 */
 	bool is_unsure; /* over, but how it ended isn't known (yet) */
 };
 

@@ -124,8 +124,8 @@ static void set_end(struct depend_facts *f, const struct record_run *run)
 }
 
 /* The engine has it no more, or its script has ended and the engine is tidying up. */
-static void look_at_end(const struct depend_world *w, const struct record_job *r, uint64_t id, uint32_t position,
-			struct depend_facts *f)
+static void look_at_end(const struct depend_world *w, const struct record_job *r, uint64_t id,
+			uint32_t position, struct depend_facts *f)
 {
 	const struct record_run *run = r ? record_last_run(r, position) : NULL;
 
@@ -139,8 +139,8 @@ static void look_at_end(const struct depend_world *w, const struct record_job *r
 		f->ok = accounting_says_ok(w, id, position);
 }
 
-static void look_at_part(const struct depend_world *w, const struct record_job *r, uint64_t id, uint32_t position,
-			 const struct part *p, struct depend_facts *f)
+static void look_at_part(const struct depend_world *w, const struct record_job *r, uint64_t id,
+			 uint32_t position, const struct part *p, struct depend_facts *f)
 {
 	const struct record_run *run = r && p ? record_last_run(r, position) : NULL;
 
@@ -161,7 +161,8 @@ static void look_at_part(const struct depend_world *w, const struct record_job *
 
 static void add_facts(struct depend_facts *all, const struct depend_facts *one)
 {
-	bool failed = (all->over && !all->ok && !all->is_unsure) || (one->over && !one->ok && !one->is_unsure);
+	bool failed =
+		(all->over && !all->ok && !all->is_unsure) || (one->over && !one->ok && !one->is_unsure);
 
 	all->started = (all->started || all->over) && (one->started || one->over);
 	all->over = all->over && one->over;

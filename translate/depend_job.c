@@ -78,7 +78,8 @@ int depend_job_read(struct depend_job *j, int spool_fd, struct error *err)
 
 	if (faccessat(spool_fd, "dependency", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
-	if (fd_read_file(spool_fd, "dependency", MAX_FILE, &text, err) < 0 || depend_job_parse(j, text.buf, err) < 0)
+	if (fd_read_file(spool_fd, "dependency", MAX_FILE, &text, err) < 0 ||
+	    depend_job_parse(j, text.buf, err) < 0)
 		return -1;
 	return 1;
 }
@@ -127,8 +128,8 @@ static bool are_own(struct depend_view *v, const struct depend_job *j, struct de
 	return true;
 }
 
-int depend_view_world(struct depend_view *v, const struct depend_job *j, uint64_t self, struct depend_world *w,
-		      struct error *err)
+int depend_view_world(struct depend_view *v, const struct depend_job *j, uint64_t self,
+		      struct depend_world *w, struct error *err)
 {
 	*w = (struct depend_world){ .engine = &v->jobs,
 				    .store = v->store,
@@ -157,9 +158,11 @@ void depend_holds_release(struct depend_holds *h)
 }
 
 /* -hold_jid_ad holds element by element, and takes arrays of the same length only. */
-static bool holds_by_element(const struct depend_term *t, struct depend_world *w, const uint32_t *array, size_t n)
+static bool holds_by_element(const struct depend_term *t, struct depend_world *w, const uint32_t *array,
+			     size_t n)
 {
-	const struct record_job *r = t->type == DEPEND_CORR && !t->has_index ? depend_record(w, t->job) : NULL;
+	const struct record_job *r =
+		t->type == DEPEND_CORR && !t->has_index ? depend_record(w, t->job) : NULL;
 
 	return r && n && r->narray == n && !memcmp(r->array, array, n * sizeof(*array));
 }
@@ -206,8 +209,7 @@ void depend_hold(const struct depend_job *j, struct depend_world *w, const uint3
 static void append_line(const struct spool *s, const char *file, uint64_t id)
 {
 	cleanup_free char *line = xasprintf("%" PRIu64 "\n", id);
-	cleanup_fd int fd =
-		openat(s->fd, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	cleanup_fd int fd = openat(s->fd, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	/* Without it the job starts later, not wrongly. */
 	if (fd >= 0 && fd_write_all(fd, line, strlen(line)) < 0)

@@ -16,7 +16,7 @@ struct depend_job {
 	char *name;      /* the engine's name of the job */
 	uint64_t *alive; /* predecessors that the engine had at submission */
 	size_t nalive;
-	time_t begin;    /* --begin; 0: none */
+	time_t begin; /* --begin; 0: none */
 };
 
 #define DEPEND_JOB_INIT                                                                                      \
@@ -45,8 +45,8 @@ struct depend_view {
 int depend_view_open(struct depend_view *v, const struct conf *conf, struct error *err);
 void depend_view_release(struct depend_view *v);
 /* The world of job self (0: not submitted yet), borrowed from v and j. */
-int depend_view_world(struct depend_view *v, const struct depend_job *j, uint64_t self, struct depend_world *w,
-		      struct error *err);
+int depend_view_world(struct depend_view *v, const struct depend_job *j, uint64_t self,
+		      struct depend_world *w, struct error *err);
 
 /* What qsub is told. */
 struct depend_holds {

@@ -60,7 +60,8 @@ static void write_end(const struct depend_view *v, const struct spool *spool, ui
 }
 
 /* It can never start: it goes, or waits for its owner under a hold. */
-static void give_up(const struct depend_view *v, const struct depend_job *j, const struct spool *spool, uint64_t id)
+static void give_up(const struct depend_view *v, const struct depend_job *j, const struct spool *spool,
+		    uint64_t id)
 {
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 

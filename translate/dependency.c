@@ -22,9 +22,10 @@ enum {
 	MAX_FILE = 64 << 20,
 	EXIT_NEVER = 10,
 	EXIT_WAIT = 11,
-	LOOK_AGAIN = 10, /* s; a job that isn't to start yet keeps its slots: it happens where somebody changed -hold_jid */
-	LOOK_SOON = 3,   /* s; a record may be on its way through a network file system */
-	PATIENCE = 15,   /* s after which it isn't */
+	LOOK_AGAIN =
+		10, /* s; a job that isn't to start yet keeps its slots: it happens where somebody changed -hold_jid */
+	LOOK_SOON = 3, /* s; a record may be on its way through a network file system */
+	PATIENCE = 15, /* s after which it isn't */
 };
 
 /* The folders are those of the job, whatever this host's configuration says. */
@@ -129,9 +130,11 @@ static int run(int argc, char **argv)
 	else if (set_folders(&conf, argv[2], argv[3], &root, &cluster, &err) < 0)
 		rc = -1;
 	else if (!strcmp(argv[1], "check") && argc == 6)
-		rc = check(&conf, argv[2], (uint32_t)strtoul(argv[4], NULL, 10), strtol(argv[5], NULL, 10), &err);
+		rc = check(&conf, argv[2], (uint32_t)strtoul(argv[4], NULL, 10), strtol(argv[5], NULL, 10),
+			   &err);
 	else if (!strcmp(argv[1], "settle"))
-		rc = settle(&conf, argv[2], strcmp(argv[4], "start") ? "dependents" : "dependents.start", &err);
+		rc = settle(&conf, argv[2], strcmp(argv[4], "start") ? "dependents" : "dependents.start",
+			    &err);
 	if (rc < 0)
 		log_error("%s", err.text);
 	return rc < 0 ? 1 : rc;

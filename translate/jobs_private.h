@@ -14,7 +14,7 @@ struct jobs {
 	struct qstat q, held; /* held: those with a user hold */
 	struct record_store *store;
 	struct record_store *depend_store; /* of predecessors, read to the end; NULL: not needed yet */
-	struct qstat everybody;            /* where q holds some users' jobs only, and a predecessor is another's */
+	struct qstat everybody; /* where q holds some users' jobs only, and a predecessor is another's */
 	struct job *rows;
 	size_t n, alloc;
 	struct user_entry *users;

@@ -19,7 +19,8 @@ FOREVER = 2**63 - 1
 
 # in the order of ocs/jobspec.c
 STRINGS = ("name partition account qos comment command submit_dir submit_host submit_addr work_dir std_in std_out std_err "
-           "export_env distribution interface container_runtimes accounting_dir cluster_name").split()
+           "export_env distribution gpus gpus_per_node gpus_per_task gpu_maps interface container_runtimes accounting_dir "
+           "cluster_name").split()
 NUMBERS = [  # name, struct format, default
     ("open_mode", "B", 0), ("umask", "I", 0o022), ("export_none_env", "B", 0), ("get_user_env", "B", 0),
     ("min_nodes", "I", UNSET), ("max_nodes", "I", UNSET), ("ntasks", "I", UNSET), ("ntasks_per_node", "I", UNSET),

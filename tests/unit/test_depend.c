@@ -247,8 +247,8 @@ Test(depend, facts)
 		{ "afterok:50", true, true, true, false, false },
 		{ "afterok:50_5", true, false, true, true, false },
 		{ "afterok:50_7", true, false, true, false, false },
-		{ "aftercorr:50", true, false, true, true, false }, /* the corresponding one: 5 */
-		{ "afterok:60_7", true, false, true, false, false }, /* ended as a whole */
+		{ "aftercorr:50", true, false, true, true, false },    /* the corresponding one: 5 */
+		{ "afterok:60_7", true, false, true, false, false },   /* ended as a whole */
 		{ "afterok:5000001", true, false, true, true, false }, /* 50_5 by its own number */
 		{ "afterok:5000002", true, false, true, false, false },
 		{ "afterok:5000003", false, false, false, false, false },
@@ -258,8 +258,16 @@ Test(depend, facts)
 	char *root = make_records();
 	struct record_store *store = record_store_new(root, NULL, NULL);
 	cleanup_qstat struct qstat q = QSTAT_INIT;
-	struct depend_world w = { .engine = &q, .store = store, .uid = geteuid(), .user = "alice", .name = "c",
-				  .self = 100, .has_index = true, .index = 5, .alive = alive, .nalive = 1 };
+	struct depend_world w = { .engine = &q,
+				  .store = store,
+				  .uid = geteuid(),
+				  .user = "alice",
+				  .name = "c",
+				  .self = 100,
+				  .has_index = true,
+				  .index = 5,
+				  .alive = alive,
+				  .nalive = 1 };
 
 	cr_assert_eq(qstat_parse(&q, engine_list, strlen(engine_list), NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -297,7 +305,8 @@ Test(depend, accounting)
 
 Test(depend, file)
 {
-	cleanup_depend_job struct depend_job j = DEPEND_JOB_INIT, back = DEPEND_JOB_INIT, bad = DEPEND_JOB_INIT;
+	cleanup_depend_job struct depend_job j = DEPEND_JOB_INIT, back = DEPEND_JOB_INIT,
+					     bad = DEPEND_JOB_INIT;
 	cleanup_strbuf struct strbuf text = STRBUF_INIT, list = STRBUF_INIT;
 
 	depend_parse(&j.list, "afterok:7_2?after:8+5", NULL);
@@ -342,7 +351,9 @@ Test(depend, holds)
 	char *root = make_records();
 	struct record_store *store = record_store_new(root, NULL, NULL);
 	cleanup_qstat struct qstat q = QSTAT_INIT;
-	struct depend_world w = { .engine = &q, .store = store, .uid = geteuid(), .user = "alice", .name = "c" };
+	struct depend_world w = {
+		.engine = &q, .store = store, .uid = geteuid(), .user = "alice", .name = "c"
+	};
 
 	cr_assert_eq(qstat_parse(&q, engine_list, strlen(engine_list), NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -357,10 +368,10 @@ Test(depend, holds)
 			j.alive[k] = 10 * (k + 1);
 		depend_judge(&j.list, depend_facts, &w, NOW, NULL);
 		depend_hold(&j, &w, same, 2, &h);
-		cr_expect(cases[i].jobs ? h.jobs && !strcmp(h.jobs, cases[i].jobs) : !h.jobs, "%s: %s", cases[i].term,
-			  h.jobs ? h.jobs : "-");
-		cr_expect(cases[i].arrays ? h.arrays && !strcmp(h.arrays, cases[i].arrays) : !h.arrays, "%s: %s",
-			  cases[i].term, h.arrays ? h.arrays : "-");
+		cr_expect(cases[i].jobs ? h.jobs && !strcmp(h.jobs, cases[i].jobs) : !h.jobs, "%s: %s",
+			  cases[i].term, h.jobs ? h.jobs : "-");
+		cr_expect(cases[i].arrays ? h.arrays && !strcmp(h.arrays, cases[i].arrays) : !h.arrays,
+			  "%s: %s", cases[i].term, h.arrays ? h.arrays : "-");
 		depend_holds_release(&h);
 	}
 	record_store_free(store);
