@@ -75,7 +75,7 @@ static char *all_but(const struct argvec *hosts)
 }
 
 int hosts_choose(struct host_choice *c, const struct request *r, const struct geometry *g,
-		 const struct argvec *known, struct error *err)
+		 const struct argvec *known, const struct argvec *allowed, struct error *err)
 {
 	cleanup_argvec struct argvec wanted = ARGVEC_INIT, excluded = ARGVEC_INIT;
 
@@ -84,6 +84,12 @@ int hosts_choose(struct host_choice *c, const struct request *r, const struct ge
 	for (size_t i = 0; i < wanted.n; i++)
 		if (has(&excluded, wanted.v[i]))
 			return error_set(err, ERR_VALUE, FAILED "Invalid node name specified");
+	for (size_t i = 0; allowed && i < known->n; i++)
+		if (!has(allowed, known->v[i]) && !has(&excluded, known->v[i]))
+			argvec_push(&excluded, known->v[i]);
+	for (size_t i = 0; i < wanted.n; i++)
+		if (has(&excluded, wanted.v[i]))
+			return geometry_refuse(r, 0, err);
 	if (!wanted.n || g->max_hosts > wanted.n) {
 		if (excluded.n && excluded.n + g->min_hosts > known->n)
 			return geometry_refuse(r, 0, err);

@@ -14,10 +14,11 @@ struct host_choice {
 void host_choice_release(struct host_choice *c);
 
 /*
+ * allowed: the only ones that will do; NULL: all.
  * known: the engine's execution hosts (qconf -sel). Short names are found among long ones, as Slurm shows short ones.
  * -1 with Slurm's words for hosts that aren't there, or ours where the engine can't have it.
  */
 int hosts_choose(struct host_choice *c, const struct request *r, const struct geometry *g,
-		 const struct argvec *known, struct error *err);
+		 const struct argvec *known, const struct argvec *allowed, struct error *err);
 
 #endif

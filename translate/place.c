@@ -204,11 +204,82 @@ static int choose_slots(struct place *p, const struct conf *conf, const struct r
 	return choose_pe(p, conf, r, forced_pe(conf, partitions), dir, err);
 }
 
+/* The hosts of queue instances ("all.q@c1" a line), each once. */
+static void add_hosts(struct argvec *hosts, const char *text)
+{
+	for (const char *p = text; *p; p += *p == '\n') {
+		size_t n = strcspn(p, "\n");
+		const char *at = memchr(p, '@', n);
+		cleanup_free char *host = at ? xstrndup(at + 1, (size_t)(p + n - at - 1)) : NULL;
+		bool known = !host;
+
+		for (size_t i = 0; !known && i < hosts->n; i++)
+			known = !strcmp(hosts->v[i], host);
+		if (!known)
+			argvec_push_take(hosts, steal_ptr(&host));
+		p += n;
+	}
+}
+
+/* Hosts that have one of the alternatives. */
+static int hosts_with(struct argvec *hosts, const char *alternatives, int timeout, struct error *err)
+{
+	for (const char *p = alternatives; *p; p += *p == '|') {
+		cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
+		cleanup_argvec struct argvec argv = ARGVEC_INIT;
+		size_t n = strcspn(p, "|");
+
+		argvec_pushl(&argv, "qselect", "-l", NULL);
+		argvec_push_take(&argv, xstrndup(p, n));
+		/* none is an error to qselect */
+		if (engine_run(&argv, NULL, timeout, &answer, err) < 0)
+			return -1;
+		if (engine_is_down(&answer))
+			return engine_refusal(&answer, err);
+		add_hosts(hosts, answer.out.buf);
+		p += n;
+	}
+	return 0;
+}
+
+static void intersect(struct argvec *a, const struct argvec *b)
+{
+	cleanup_argvec struct argvec both = ARGVEC_INIT;
+
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t k = 0; k < b->n; k++)
+			if (!strcmp(a->v[i], b->v[k]))
+				argvec_push(&both, a->v[i]);
+	argvec_release(a);
+	*a = both;
+	both = (struct argvec)ARGVEC_INIT;
+}
+
+/* -w, -x, and what --constraint leaves of the hosts where -l can't say it. */
+static int choose_hosts(struct place *p, const struct conf *conf, const struct request *r, struct error *err)
+{
+	const struct argvec *any_of = &p->resources.any_of;
+	cleanup_argvec struct argvec known = ARGVEC_INIT, allowed = ARGVEC_INIT;
+
+	if (!r->nodelist && !r->exclude && !any_of->n)
+		return 0;
+	for (size_t i = 0; i < any_of->n; i++) {
+		cleanup_argvec struct argvec some = ARGVEC_INIT;
+
+		if (hosts_with(i ? &some : &allowed, any_of->v[i], conf->engine_timeout, err) < 0)
+			return -1;
+		if (i)
+			intersect(&allowed, &some);
+	}
+	if (qconf_list("-sel", &known, err) < 0)
+		return error_wrap(err, "Batch job submission failed");
+	return hosts_choose(&p->hosts, r, &p->geometry, &known, any_of->n ? &allowed : NULL, err);
+}
+
 int place_choose(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
 		 struct error *err)
 {
 	const char *partitions = r->partition ? r->partition : conf->default_partition;
-	cleanup_argvec struct argvec hosts = ARGVEC_INIT;
 
 	if (choose_queue(p, conf, partitions, err) < 0)
 		return -1;
@@ -219,11 +290,7 @@ int place_choose(struct place *p, const struct conf *conf, const struct request 
 	if (resources_needed(r) &&
 	    resources_plan(&p->resources, r, &p->geometry, conf, &p->complexes, err) < 0)
 		return -1;
-	if (!r->nodelist && !r->exclude)
-		return 0;
-	if (qconf_list("-sel", &hosts, err) < 0)
-		return error_wrap(err, "Batch job submission failed");
-	return hosts_choose(&p->hosts, r, &p->geometry, &hosts, err);
+	return choose_hosts(p, conf, r, err);
 }
 
 /* Is there a queue, of those in question, that offers the PE? An engine that can't say it counts as yes. */

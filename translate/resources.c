@@ -15,6 +15,7 @@ void resources_release(struct resources *out)
 {
 	argvec_release(&out->requests);
 	argvec_release(&out->warnings);
+	argvec_release(&out->any_of);
 	strbuf_release(&out->gpu_maps);
 	out->memory = out->tmp = NULL;
 }
@@ -436,35 +437,48 @@ static char *feature_request(const struct conf *conf, const struct complex_list 
 	return xasprintf("%s=TRUE", c->name);
 }
 
-/* One side of an "&": a feature, or several of one complex with "|". Returns 1 where nobody knows one. */
-static int add_alternatives(struct resources *out, const char *text, const struct conf *conf,
-			    const struct complex_list *l, struct error *err)
+/* Are the alternatives values of one complex? Then -l can say it: "cpu=intel|amd". */
+static bool join_values(const struct argvec *requests, struct strbuf *out)
 {
-	cleanup_strbuf struct strbuf all = STRBUF_INIT;
-	size_t key = 0;
+	size_t key = strcspn(requests->v[0], "=") + 1;
+
+	strbuf_addstr(out, requests->v[0]);
+	if (requests->n == 1)
+		return true;
+	for (size_t i = 0; i < requests->n; i++) {
+		if (strpbrk(requests->v[i], ",|") || strncmp(requests->v[i], requests->v[0], key))
+			return false;
+		if (i)
+			strbuf_addf(out, "|%s", requests->v[i] + key);
+	}
+	return true;
+}
+
+/* One side of an "&": a feature, or several with "|". -1 where nobody knows one. */
+static int add_alternatives(struct resources *out, const char *text, const struct conf *conf,
+			    const struct complex_list *l)
+{
+	cleanup_argvec struct argvec requests = ARGVEC_INIT;
+	cleanup_strbuf struct strbuf joined = STRBUF_INIT;
 
 	for (const char *p = text; *p; p += *p == '|') {
 		size_t n = strcspn(p, "|");
 		cleanup_free char *name = xstrndup(p, n);
-		cleanup_free char *request = feature_request(conf, l, name);
+		char *request = feature_request(conf, l, name);
 
 		p += n;
 		if (!request)
-			return 1;
-		if (!all.len) {
-			key = strcspn(request, "=") + 1;
-			strbuf_addstr(&all, request);
-		} else if (!strchr(request, ',') && !strchr(all.buf, ',') && !strncmp(all.buf, request, key)) {
-			strbuf_addf(&all, "|%s", request + key);
-		} else {
-			return error_set(err, ERR_VALUE,
-					 FAILED "--constraint %s: the engine takes alternatives of one complex only; "
-						"choose one, or have features of slurm-on-ocs.conf give them values of "
-						"one complex",
-					 text);
-		}
+			return -1;
+		argvec_push_take(&requests, request);
 	}
-	request_words(out, all.buf);
+	if (join_values(&requests, &joined)) {
+		request_words(out, joined.buf);
+		return 0;
+	}
+	strbuf_reset(&joined);
+	for (size_t i = 0; i < requests.n; i++)
+		strbuf_addf(&joined, "%s%s", i ? "|" : "", requests.v[i]);
+	argvec_push(&out->any_of, joined.buf);
 	return 0;
 }
 
@@ -481,17 +495,13 @@ static int plan_features(struct resources *out, const struct request *r, const s
 	for (const char *p = text; *p; p += *p == '&' || *p == ',') {
 		size_t n = strcspn(p, "&,");
 		cleanup_free char *side = xstrndup(p, n);
-		int rc = n && side[0] != '|' && side[n - 1] != '|' && !strstr(side, "||") ?
-				 add_alternatives(out, side, conf, l, err) :
-				 1;
+		bool whole = n && side[0] != '|' && side[n - 1] != '|' && !strstr(side, "||");
 
-		if (rc == 1)
+		if (!whole || add_alternatives(out, side, conf, l) < 0)
 			return error_set(err, ERR_VALUE,
 					 "%s: no such feature; features of slurm-on-ocs.conf names them, or a requestable "
 					 "complex of type BOOL\n" FAILED "Invalid feature specification",
 					 side);
-		if (rc < 0)
-			return -1;
 		p += n;
 	}
 	return 0;

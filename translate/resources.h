@@ -15,6 +15,11 @@
 struct resources {
 	struct argvec requests; /* "gpu=2": arguments of -l */
 	struct argvec warnings; /* a sentence each */
+	/*
+	 * Alternatives of several complexes ("a=TRUE|b=TRUE"), which -l can't say: the caller looks for hosts that have
+	 * one of each item, and asks for these.
+	 */
+	struct argvec any_of;
 	struct strbuf gpu_maps; /* complexes whose granted ids are the job's GPUs, with commas */
 	const char *memory;     /* name of the complex for memory; borrowed from the complexes; NULL */
 	const char *tmp;        /* the same for --tmp */
@@ -22,7 +27,7 @@ struct resources {
 
 #define RESOURCES_INIT                                                                                       \
 	{                                                                                                    \
-		ARGVEC_INIT, ARGVEC_INIT, STRBUF_INIT, NULL, NULL                                            \
+		ARGVEC_INIT, ARGVEC_INIT, ARGVEC_INIT, STRBUF_INIT, NULL, NULL                               \
 	}
 #define cleanup_resources cleanup(resources_release)
 void resources_release(struct resources *out);

@@ -15,7 +15,7 @@ cluster_name = "soc";
 tmp_complex = "t_disk";
 gres = ( { name = "gpu:small"; complex = "gpu"; request = "t_model=small"; } );
 features = ( { name = "one"; request = "t_model=small"; }, { name = "two"; request = "t_model=large"; },
-             { name = "three"; request = "t_model=huge"; } );
+             { name = "three"; request = "t_model=huge"; }, { name = "nobody"; request = "t_big=FALSE"; } );
 '''
 SHOW = ('echo "HOST $(hostname) $NHOSTS $NSLOTS"; env | grep -E "GPU|CUDA|GPU_DEVICE|ROCR|SLURM_MEM" | sort; '
         '[ ! -e "$PE_HOSTFILE" ] || sed "s/^/SLOTS /" "$PE_HOSTFILE"')
@@ -296,7 +296,8 @@ def test_exclusive_keeps_others_out(cell, workdir):
 # --- features, licenses, disks ---
 
 @pytest.mark.parametrize("features, host", [("two", "c2"), ("big&two", "c2"), ("two|three", "c2"), ("three", "c3"),
-                                            ("big", "c1"), ("three|one", "c1")])
+                                            ("big", "c1"), ("three|one", "c1"),
+                                            ("big|three", "c1"), ("two|nobody", "c2")])
 def test_features(cell, workdir, features, host):
     assert run(cell, workdir, "-C", features).startswith(f"HOST {host} ")
 
@@ -305,7 +306,8 @@ def test_features_that_are_not_there(cell, workdir):
     assert refused(cell, workdir, "-C", "nosuch").endswith(
         "sbatch: error: Batch job submission failed: Invalid feature specification\n")
     assert refused(cell, workdir, "-C", "big&three").endswith("Requested node configuration is not available\n")
-    assert "alternatives of one complex only" in refused(cell, workdir, "-C", "big|three")
+    assert "no counts and groups of features" in refused(cell, workdir, "-C", "[big|three]")
+    assert refused(cell, workdir, "-C", "big|nobody", "-w", "c3").endswith("configuration is not available\n")
 
 
 def test_licenses_are_of_the_job(cell, workdir):

@@ -312,6 +312,8 @@ def requests(result):
     (["--gres=gpu:a100:2", "-c3"], ["gpu_a100=2"]),
     (["-L", "ansys:2", "-N2"], ["ansys=2"]),
     (["-C", "small"], ["small=TRUE"]),
+    (["-C", "small|big"], ["h=!n3"]),
+    (["-C", "big|small", "-x", "n1"], ["h=!(n1|n3)"]),
     (["-w", "n[1-2]"], ["h=n1|n2"]),
     (["-w", "n3", "-N2"], ["-masterq *@n3"]),
     (["-x", "n1,n2"], ["h=!(n1|n2)"]),

@@ -98,7 +98,8 @@ static const struct row rows[] = {
 	{ by_slot, { "-C", "big&intel" }, SERIAL, "big=TRUE cpu_model=intel*", NULL },
 	{ by_slot, { "-C", "intel|amd" }, SERIAL, "cpu_model=intel*|amd*", NULL },
 	{ by_slot, { "-C", "big&intel|amd" }, SERIAL, "big=TRUE cpu_model=intel*|amd*", NULL },
-	{ by_slot, { "-C", "big|small" }, SERIAL, "!alternatives of one complex only", NULL },
+	{ by_slot, { "-C", "big|small" }, SERIAL, "any:big=TRUE|small=TRUE", NULL },
+	{ by_slot, { "-C", "big|intel&amd" }, SERIAL, "cpu_model=amd* any:big=TRUE|cpu_model=intel*", NULL },
 	{ by_slot, { "-C", "nosuch" }, SERIAL, "!nosuch: no such feature", NULL },
 	{ by_slot, { "-C", "mem" }, SERIAL, "!mem: no such feature", NULL },
 	{ by_slot, { "-C", "big&" }, SERIAL, "big=TRUE", NULL },
@@ -159,6 +160,8 @@ static void check(const struct row *row, const struct conf *conf, size_t i)
 		return;
 	}
 	cr_expect_eq(rc, 0, "row %zu %s: %s", i, row->options[0], err.text);
+	for (size_t k = 0; k < out.any_of.n; k++)
+		argvec_pushf(&out.requests, "any:%s", out.any_of.v[k]);
 	requests = join(&out.requests);
 	warnings = join(&out.warnings);
 	cr_expect_str_eq(requests, row->requests, "row %zu %s: \"%s\"", i, row->options[0], requests);
@@ -238,6 +241,7 @@ Test(resources, hosts)
 		const char *options[4];
 		struct geometry g;
 		const char *request, *master, *error;
+		bool allowed; /* n1 and n2 alone */
 	} cases[] = {
 		{ { "-wc1" }, SERIAL, "c1", NULL, NULL },
 		{ { "-wn[1-2]", "-N2" }, { 1, 2, 2, 2, 2 }, "n1.x.org|n2.x.org", NULL, NULL },
@@ -251,9 +255,15 @@ Test(resources, hosts)
 		{ { "-wc9" }, SERIAL, NULL, NULL, "Invalid node name specified" },
 		{ { "-xtwice" }, SERIAL, NULL, NULL, "Invalid node name specified" },
 		{ { "-xc1,n1,n2,twice.a,twice.b" }, SERIAL, NULL, NULL, "Requested node configuration" },
+		{ { "-n1" }, SERIAL, "!(c1|twice.a|twice.b)", NULL, NULL, true },
+		{ { "-xn1" }, SERIAL, "!(n1.x.org|c1|twice.a|twice.b)", NULL, NULL, true },
+		{ { "-wn1" }, SERIAL, "n1.x.org", NULL, NULL, true },
+		{ { "-wc1" }, SERIAL, NULL, NULL, "Requested node configuration", true },
+		{ { "-N3" }, { 1, 3, 3, 3, 3 }, NULL, NULL, "Requested node configuration", true },
 	};
-	cleanup_argvec struct argvec known = ARGVEC_INIT;
+	cleanup_argvec struct argvec known = ARGVEC_INIT, allowed = ARGVEC_INIT;
 
+	argvec_pushl(&allowed, "n1.x.org", "n2.x.org", NULL);
 	argvec_pushl(&known, "c1", "n1.x.org", "n2.x.org", "twice.a", "twice.b", NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct host_choice c = { NULL, NULL };
@@ -262,7 +272,7 @@ Test(resources, hosts)
 		int rc;
 
 		read_options(&r, cases[i].options);
-		rc = hosts_choose(&c, &r, &cases[i].g, &known, &err);
+		rc = hosts_choose(&c, &r, &cases[i].g, &known, cases[i].allowed ? &allowed : NULL, &err);
 		cr_expect(cases[i].error ? rc == -1 && strstr(err.text, cases[i].error) : rc == 0,
 			  "row %zu: %d \"%s\"", i, rc, err.text);
 		cr_expect(!rc == !cases[i].error && (rc || !strcmp(c.request ? c.request : "", cases[i].request ? cases[i].request : "")),
