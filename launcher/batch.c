@@ -260,7 +260,7 @@ static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, b
 	*launch = true;
 	rc = depend_gate(b, err);
 	if (rc > 0)
-		b->end = END_NEVER;
+		b->end = rc == GATE_NEVER ? END_NEVER : END_KILLED;
 	if (rc || output_open(b, err) < 0)
 		return -1;
 	log_set_fd(b->std_fd[2]);
@@ -329,10 +329,13 @@ static int fail(struct batch *b, bool launch, const struct error *err)
 	return 1;
 }
 
-/* What the job waited for can't come: it ends without a start. Not 0, for who looks at the engine's accounting. */
+/* What the job waited for can't come, or didn't in its life. Not 0, for who looks at the engine's accounting. */
 static int end_unstarted(struct batch *b)
 {
-	write_end(b, "CANCELLED", 0, 0, "DependencyNeverSatisfied");
+	if (b->end == END_NEVER)
+		write_end(b, "CANCELLED", 0, 0, "DependencyNeverSatisfied");
+	else
+		write_end(b, "KILLED_BY_ENGINE", 0, SIGKILL, NULL);
 	depend_tell(b, false);
 	remove_spool(b);
 	return 1;
@@ -344,7 +347,7 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 	bool launch = false;
 
 	if (prepare(b, spool_dir, minder_group, &launch, &err) < 0)
-		return b->end == END_NEVER ? end_unstarted(b) : fail(b, launch, &err);
+		return b->end != END_NONE ? end_unstarted(b) : fail(b, launch, &err);
 	start_steps(b);
 	if (script_start(b, on_script_end, &err) < 0)
 		return fail(b, true, &err);

@@ -84,7 +84,8 @@ void limits_signal(struct batch *b, int signo, bool full);
 void grants_read(struct batch *b);
 
 /* --- batch_depend.c --- */
-/* Before the script: 0 the job may start, 1 never (its dependency can't be met any more), -1 with err. */
+enum gate { GATE_OPEN, GATE_NEVER, GATE_KILLED };
+/* Before the script: may the job start? KILLED: it was ended while it waited for the answer. -1 with err. */
 int depend_gate(struct batch *b, struct error *err);
 /* The start, or end, of the job is recorded: word to those that wait for it. */
 void depend_tell(struct batch *b, bool start);

@@ -3,6 +3,7 @@
  * --dependency, seen from the job: a last look before its script starts, and word to those that wait for it. The
  * translator reads records and asks the engine (`translate dependency`); docs/design/030-dependencies.md.
  */
+#include "common/fd.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/path.h"
@@ -69,13 +70,38 @@ static bool wait_seconds(long seconds, pid_t minder)
 	return getppid() == minder;
 }
 
+/*
+ * What let the job go once needn't hold when it is requeued: its predecessor may have been requeued itself, and ended
+ * otherwise. Each element of an array has a file of its own for that.
+ */
+static char *name_of_pass(const struct batch *b)
+{
+	return xasprintf("dependency.met.%" PRIu32, b->alloc.engine_task);
+}
+
+static bool has_passed(const struct batch *b)
+{
+	cleanup_free char *name = name_of_pass(b);
+
+	return has_file(b, name);
+}
+
+static void remember(const struct batch *b)
+{
+	cleanup_free char *name = name_of_pass(b);
+	cleanup_fd int fd = openat(b->spool.fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		log_verbose("%s: %s", name, strerror(errno));
+}
+
 int depend_gate(struct batch *b, struct error *err)
 {
 	pid_t minder = getppid();
 	int64_t start = now();
 
-	if (!has_file(b, "dependency"))
-		return 0;
+	if (!has_file(b, "dependency") || has_passed(b))
+		return GATE_OPEN;
 	for (;;) {
 		cleanup_argvec struct argvec words = ARGVEC_INIT;
 		cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -94,9 +120,11 @@ int depend_gate(struct batch *b, struct error *err)
 				  : code == EXIT_WAIT ? strtol(out.buf, NULL, 10)
 						      : 0,
 				  minder))
-			return error_set(err, ERR_SYSTEM, "the job was ended before it started");
+			return GATE_KILLED;
+		if (code == 0)
+			remember(b);
 		if (code == 0 || code == EXIT_NEVER)
-			return code == EXIT_NEVER;
+			return code == 0 ? GATE_OPEN : GATE_NEVER;
 	}
 }
 

@@ -110,6 +110,15 @@ void depend_view_release(struct depend_view *v)
 	*v = (struct depend_view){ 0 };
 }
 
+void depend_view_forget(struct depend_view *v, uint64_t id)
+{
+	for (size_t i = 0; i < v->jobs.n; i++)
+		if (v->jobs.jobs[i].id == id)
+			v->jobs.jobs[i].id = 0;
+	record_store_free(v->store);
+	v->store = record_store_new(v->conf->accounting_dir, v->root, v->conf->cluster_name);
+}
+
 /* Is every predecessor one of the caller's own? */
 static bool are_own(struct depend_view *v, const struct depend_job *j, struct depend_world *w)
 {

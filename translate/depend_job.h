@@ -63,9 +63,13 @@ void depend_hold(const struct depend_job *j, struct depend_world *w, const uint3
 /* Makes the new job id known to its predecessors. */
 void depend_register(const struct depend_view *v, const struct depend_job *j, uint64_t id);
 /*
- * Lets job id go, delays or ends it, where that is decided already; else nothing happens, since its -hold_jid and
- * the look at its start (`dependency check`) see to it that it never runs wrongly.
+ * Lets job id go, delays or ends it (and what waits for it then), where that is decided already; else nothing
+ * happens, since its -hold_jid and the look at its start (`dependency check`) see to it that it never runs wrongly.
  */
 void depend_settle(struct depend_view *v, uint64_t id);
+/* The same for each job in a file of a predecessor's folder. */
+void depend_settle_waiting(struct depend_view *v, int spool_fd, const char *file);
+/* The engine has lost the job, or will in a moment, and its record tells: v is to know that. */
+void depend_view_forget(struct depend_view *v, uint64_t id);
 
 #endif

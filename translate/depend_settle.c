@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a start or an end of one job means for those that wait for it. */
+#include "common/fd.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "ocs/engine.h"
@@ -11,17 +12,16 @@
 
 /* No engine gives this number to a job, and each takes a hold by an unknown one for one that is over. */
 #define NOBODY "99999999"
+#define MAX_FILE (1 << 20)
 
-static int ask(const struct depend_view *v, const struct argvec *argv)
+static void ask(const struct depend_view *v, const struct argvec *argv)
 {
 	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
 	struct error err = ERROR_INIT;
 
-	if (engine_ask(argv, v->conf->engine_timeout, &answer, &err) == 0)
-		return 0;
-	/* This host may not change jobs: what waits goes on waiting for the end, as -hold_jid has it. */
-	log_verbose("%s", err.text);
-	return -1;
+	/* Where this host may not change jobs, what waits goes on waiting for the end, as -hold_jid has it. */
+	if (engine_ask(argv, v->conf->engine_timeout, &answer, &err) < 0)
+		log_verbose("%s", err.text);
 }
 
 /* Takes the engine's holds by other jobs off; begin: not before then (0: at once). */
@@ -59,21 +59,25 @@ static void write_end(const struct depend_view *v, const struct spool *spool, ui
 	record_release(&rec);
 }
 
-/* It can never start: it goes, or waits for its owner under a hold. */
-static void give_up(const struct depend_view *v, const struct depend_job *j, const struct spool *spool,
-		    uint64_t id)
+/*
+ * It can never start: it goes, or waits for its owner under a hold. What waits for it is settled before it goes, since
+ * the engine lets that go at once then.
+ */
+static void give_up(struct depend_view *v, const struct depend_job *j, const struct spool *spool, uint64_t id)
 {
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 
 	if (j->kill) {
 		argvec_push(&argv, "qdel");
-		argvec_pushf(&argv, "%" PRIu64, id);
 		/* The record first: without the job in the engine's list it is what says why. */
 		write_end(v, spool, id);
+		depend_view_forget(v, id);
+		depend_settle_waiting(v, spool->fd, "dependents");
+		depend_settle_waiting(v, spool->fd, "dependents.start");
 	} else {
 		argvec_pushl(&argv, "qalter", "-h", "u", NULL);
-		argvec_pushf(&argv, "%" PRIu64, id);
 	}
+	argvec_pushf(&argv, "%" PRIu64, id);
 	ask(v, &argv);
 }
 
@@ -139,4 +143,14 @@ void depend_settle(struct depend_view *v, uint64_t id)
 		let_go(v, id, is_array, j.begin > time(NULL) ? j.begin : 0);
 	else if (verdict == DEPEND_OPEN && until)
 		let_go(v, id, is_array, later(until, j.begin));
+}
+
+void depend_settle_waiting(struct depend_view *v, int spool_fd, const char *file)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (fd_read_file(spool_fd, file, MAX_FILE, &text, NULL) < 0)
+		return;
+	for (const char *p = text.buf; *p; p += strcspn(p, "\n"), p += *p == '\n')
+		depend_settle(v, strtoull(p, NULL, 10));
 }

@@ -103,18 +103,14 @@ static int check(const struct conf *conf, const char *dir, uint32_t task, long w
 	return verdict == DEPEND_NEVER ? EXIT_NEVER : 0;
 }
 
-/* The jobs that "dependents" or "dependents.start" names. */
 static int settle(const struct conf *conf, const char *dir, const char *file, struct error *err)
 {
 	cleanup_spool struct spool spool = SPOOL_INIT;
 	cleanup_depend_view struct depend_view v = { 0 };
-	cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
-	if (spool_open(&spool, dir, err) < 0 || fd_read_file(spool.fd, file, MAX_FILE, &text, err) < 0 ||
-	    depend_view_open(&v, conf, err) < 0)
+	if (spool_open(&spool, dir, err) < 0 || depend_view_open(&v, conf, err) < 0)
 		return -1;
-	for (const char *p = text.buf; *p; p += strcspn(p, "\n"), p += *p == '\n')
-		depend_settle(&v, strtoull(p, NULL, 10));
+	depend_settle_waiting(&v, spool.fd, file);
 	return 0;
 }
 

@@ -234,6 +234,8 @@ static void job_environment(const struct request *r, struct env *out)
 		env_merge(out, &exported);
 	else
 		env_add_all(out, exported.vars.v);
+	if (r->dependency && *r->dependency)
+		env_set(out, "SLURM_JOB_DEPENDENCY", r->dependency);
 }
 
 static int check_array(const struct request *r, const struct conf *conf, struct error *err)

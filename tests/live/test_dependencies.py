@@ -47,6 +47,14 @@ class Jobs:
     def wait(self, job, expected, timeout=40):
         self.cluster.wait_until(lambda: self.show(job) == expected, timeout, lambda: f"{job}: {self.show(job)}")
 
+    def forge_end(self, job):
+        """A later run of the job fails, as far as its record tells."""
+        folder = self.cluster.outside(self.cluster.state).glob(f"**/acct/*/{job}.*.jsonl")
+        record = next(path for path in folder if "\"end\"" in path.read_text())
+        line = next(line for line in record.read_text().splitlines() if "\"end\"" in line)
+        with record.open("a") as file:
+            file.write(line.replace('"restart":0', '"restart":1').replace("COMPLETED", "FAILED") + "\n")
+
 
 @pytest.fixture
 def jobs(cluster, workdir):
@@ -241,6 +249,37 @@ def test_a_chain_falls_as_a_whole(jobs):
         jobs.cluster.wait_job(job)
     assert [jobs.ran(name) for name in ("second", "third", "fourth")] == [False, False, True]
     assert jobs.show(third) == f"CANCELLED DependencyNeverSatisfied afterok:{second}(failed)"
+    # and no part of it was given slots to learn that
+    for job in (second, third):
+        assert jobs.cluster.on("head", ["qacct", "-j", str(job)]).returncode != 0
+
+
+def test_a_job_that_others_let_go_waits_on(jobs):
+    """Somebody takes off the engine's hold: the script doesn't start for that, nor after a deletion."""
+    first = jobs.sbatch(until("go"))
+    waits, deleted = jobs.marker("waits", "-d", f"afterok:{first}"), jobs.marker("deleted", "-d", f"afterok:{first}")
+    for job in (waits, deleted):
+        jobs.cluster.on("head", ["qalter", "-hold_jid", "99999999", str(job)], check=True)
+        jobs.cluster.wait_running(job)
+    jobs.cluster.on("head", ["qdel", str(deleted)], check=True)
+    jobs.cluster.wait_job(deleted)
+    assert not jobs.ran("waits") and not jobs.ran("deleted")
+    jobs.touch("go")
+    jobs.wait(waits, "COMPLETED None (null)")
+    assert jobs.ran("waits") and not jobs.ran("deleted")
+
+
+def test_a_job_that_passed_once_is_not_asked_again(jobs):
+    """Requeued, it runs whatever became of its predecessor's own second run."""
+    first = jobs.sbatch("[ -e failing ] && exit 1; sleep 1", "--requeue")
+    job = jobs.sbatch("echo run >>runs; " + until("go"), "--requeue", "-d", f"afterok:{first}")
+    jobs.cluster.wait_running(job)
+    jobs.cluster.wait_until(lambda: jobs.cluster.exists(f"{jobs.workdir}/runs"), 30, "it doesn't run")
+    # what a second, failed run of the first leaves
+    jobs.forge_end(first)
+    jobs.cluster.on("head", ["qmod", "-rj", str(job)], user="root", check=True)
+    jobs.cluster.wait_until(lambda: jobs.cluster.read(f"{jobs.workdir}/runs").count("run") == 2, 60, "no second run")
+    jobs.touch("go")
 
 
 def test_held_and_waiting(jobs):
