@@ -31,5 +31,6 @@ void grants_read(struct batch *b)
 		error_set(&err, ERR_ENGINE, "qstat -j names none");
 	}
 	if (b->job.gpu_maps)
-		log_error("the job's GPUs are reserved, but not known: CUDA_VISIBLE_DEVICES isn't set: %s", err.text);
+		log_error("the job's GPUs are reserved, but not known: CUDA_VISIBLE_DEVICES isn't set: %s",
+			  err.text);
 }

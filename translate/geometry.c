@@ -37,8 +37,8 @@ static bool is_range(const struct request *r)
 /* Tasks alone, each of one slot: the engine may put them where it likes. */
 static bool is_fill(const struct request *r)
 {
-	return r->nodes.min == REQUEST_UNSET && !r->listed && r->ntasks_per_node == REQUEST_UNSET && least_slots(r) == 1 &&
-	       !r->overcommit && r->tasks > 1;
+	return r->nodes.min == REQUEST_UNSET && !r->listed && r->ntasks_per_node == REQUEST_UNSET &&
+	       least_slots(r) == 1 && !r->overcommit && r->tasks > 1;
 }
 
 bool geometry_needs_width(const struct request *r, bool may_fill)

@@ -79,7 +79,8 @@ int hosts_choose(struct host_choice *c, const struct request *r, const struct ge
 {
 	cleanup_argvec struct argvec wanted = ARGVEC_INIT, excluded = ARGVEC_INIT;
 
-	if (translate(&wanted, r->nodelist, known, err) < 0 || translate(&excluded, r->exclude, known, err) < 0)
+	if (translate(&wanted, r->nodelist, known, err) < 0 ||
+	    translate(&excluded, r->exclude, known, err) < 0)
 		return -1;
 	for (size_t i = 0; i < wanted.n; i++)
 		if (has(&excluded, wanted.v[i]))
@@ -101,10 +102,12 @@ int hosts_choose(struct host_choice *c, const struct request *r, const struct ge
 	if (!wanted.n || g->max_hosts <= wanted.n)
 		return 0;
 	if (wanted.n > 1)
-		return error_set(err, ERR_VALUE,
-				 FAILED "--nodelist names %zu hosts for a job of %u: the engine can promise one host of "
-					"a larger job, or all; name one, or as many as --nodes says",
-				 wanted.n, g->max_hosts);
+		return error_set(
+			err, ERR_VALUE,
+			FAILED
+			"--nodelist names %zu hosts for a job of %u: the engine can promise one host of "
+			"a larger job, or all; name one, or as many as --nodes says",
+			wanted.n, g->max_hosts);
 	c->master = xstrdup(wanted.v[0]);
 	return 0;
 }

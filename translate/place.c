@@ -128,8 +128,8 @@ static int no_pe(const struct conf *conf, const struct geometry *g, bool has_par
  * The request as geometry is to see it. --exclusive: all slots of each host, as Slurm gives all CPUs; where hosts differ
  * in slots that can't be asked for, and a complex must keep others out.
  */
-static int adjust(const struct place *p, const struct conf *conf, const struct request *r, struct request *adjusted,
-		  struct error *err)
+static int adjust(const struct place *p, const struct conf *conf, const struct request *r,
+		  struct request *adjusted, struct error *err)
 {
 	*adjusted = *r;
 	if (!r->exclusive)
@@ -142,8 +142,8 @@ static int adjust(const struct place *p, const struct conf *conf, const struct r
 }
 
 /* Geometry and PE from the PEs of l; 1 when none fits. */
-static int choose_from(struct place *p, const struct conf *conf, const struct pe_list *l, const struct request *r,
-		       const char *forced, bool has_par, struct error *err)
+static int choose_from(struct place *p, const struct conf *conf, const struct pe_list *l,
+		       const struct request *r, const char *forced, bool has_par, struct error *err)
 {
 	bool may_fill = pe_can_fill(l, forced, has_par, &p->unattached) &&
 			!resources_need_hosts(r, conf, &p->complexes);
@@ -323,8 +323,9 @@ int place_other_pe(struct place *p, const struct conf *conf, const struct reques
 	    p->geometry.min_slots == before.min_slots)
 		return 0;
 	p->geometry = before;
-	return error_set(err, ERR_ENGINE,
-			 "Batch job submission failed: no queue%s%s offers parallel environment %s, and no other fits; an "
-			 "administrator adds it with: qconf -aattr queue pe_list %s %s",
-			 p->queue ? " of " : "", p->queue ? p->queue : "", pe, pe, p->queue ? p->queue : "QUEUE");
+	return error_set(
+		err, ERR_ENGINE,
+		"Batch job submission failed: no queue%s%s offers parallel environment %s, and no other fits; an "
+		"administrator adds it with: qconf -aattr queue pe_list %s %s",
+		p->queue ? " of " : "", p->queue ? p->queue : "", pe, pe, p->queue ? p->queue : "QUEUE");
 }

@@ -15,7 +15,7 @@ struct place {
 	char *pe;    /* NULL: none is needed */
 	char par[16];
 	struct geometry geometry;
-	uint32_t widest, narrowest; /* slots of the largest and the smallest host; 0: not asked */
+	uint32_t widest, narrowest;    /* slots of the largest and the smallest host; 0: not asked */
 	struct complex_list complexes; /* of the cell; empty where nothing needed them */
 	struct resources resources;
 	struct host_choice hosts;

@@ -27,11 +27,12 @@ void request_init(struct request *r)
 
 void request_release(struct request *r)
 {
-	char *strings[] = { r->account,     r->chdir,   r->clusters,  r->comment, r->distribution,
-			    r->export_spec, r->name,    r->partition, r->qos,     r->std_in,
-			    r->std_out,     r->std_err, r->wrap,      r->nodelist, r->exclude,
-			    r->constraint };
-	struct counted_list *lists[] = { &r->gres, &r->gpus, &r->gpus_per_node, &r->gpus_per_task, &r->licenses };
+	char *strings[] = { r->account,      r->chdir,       r->clusters, r->comment,
+			    r->distribution, r->export_spec, r->name,     r->partition,
+			    r->qos,          r->std_in,      r->std_out,  r->std_err,
+			    r->wrap,         r->nodelist,    r->exclude,  r->constraint };
+	struct counted_list *lists[] = { &r->gres, &r->gpus, &r->gpus_per_node, &r->gpus_per_task,
+					 &r->licenses };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free(strings[i]);
@@ -107,7 +108,8 @@ static uint64_t gpus_per_host(const struct request *r)
 			n += r->gres.v[i].count;
 	if (n || !all)
 		return n;
-	if (r->nodes.min == REQUEST_UNSET ? r->ntasks != REQUEST_UNSET && r->ntasks > 1 : r->nodes.max != hosts)
+	if (r->nodes.min == REQUEST_UNSET ? r->ntasks != REQUEST_UNSET && r->ntasks > 1
+					  : r->nodes.max != hosts)
 		return 0;
 	return all % hosts ? 0 : all / hosts;
 }
@@ -126,8 +128,9 @@ static int settle_cpus(struct request *r, struct error *err)
 	if (r->cpus_per_task != REQUEST_UNSET)
 		return error_set(err, ERR_VALUE, "--cpus-per-gpu and --cpus-per-task are mutually exclusive");
 	if (!gpus)
-		return invalid_gres(err, "--cpus-per-gpu needs --gpus-per-node or --gpus-per-task here: how many GPUs "
-					 "a host has must not depend on where tasks go");
+		return invalid_gres(
+			err, "--cpus-per-gpu needs --gpus-per-node or --gpus-per-task here: how many GPUs "
+			     "a host has must not depend on where tasks go");
 	if (cpus > INT32_MAX)
 		return invalid_gres(err, "--cpus-per-gpu is too large");
 	if (per_task)
@@ -143,8 +146,9 @@ static int settle_gpus(struct request *r, struct error *err)
 	uint64_t all = count_all(&r->gpus), per_task = count_all(&r->gpus_per_task);
 
 	if (per_task && !all && r->ntasks == REQUEST_UNSET)
-		return invalid_gres(err, "Failed to validate job spec. --gpus-per-task used without either --gpus or "
-					 "-n/--ntasks is not allowed.");
+		return invalid_gres(
+			err, "Failed to validate job spec. --gpus-per-task used without either --gpus or "
+			     "-n/--ntasks is not allowed.");
 	if (per_task && r->ntasks == REQUEST_UNSET) {
 		if (all % per_task)
 			return invalid_gres(err, "--gpus is no multiple of --gpus-per-task");
@@ -183,8 +187,8 @@ static int settle_list(struct request *r, char **warning, struct error *err)
 	if (r->nodes.min != REQUEST_UNSET && r->nodes.max < n)
 		return error_set(err, ERR_VALUE, "invalid number of nodes (-N %u-%u)", n, r->nodes.max);
 	if (r->ntasks != REQUEST_UNSET && r->ntasks < n) {
-		*warning = xasprintf("Warning: can't run %u processes on %u nodes, setting nnodes to %u", r->ntasks,
-				     n, r->ntasks);
+		*warning = xasprintf("Warning: can't run %u processes on %u nodes, setting nnodes to %u",
+				     r->ntasks, n, r->ntasks);
 		r->nodes = (struct node_range){ r->ntasks, r->ntasks };
 		cut_list(r->nodelist, r->ntasks);
 		r->listed = r->ntasks;

@@ -22,7 +22,8 @@ void resources_release(struct resources *out)
 
 static bool asks_memory(const struct request *r)
 {
-	return r->mem.mib != SIZE_UNSET || r->mem_per_cpu.mib != SIZE_UNSET || r->mem_per_gpu.mib != SIZE_UNSET;
+	return r->mem.mib != SIZE_UNSET || r->mem_per_cpu.mib != SIZE_UNSET ||
+	       r->mem_per_gpu.mib != SIZE_UNSET;
 }
 
 static bool asks_gres(const struct request *r)
@@ -57,20 +58,23 @@ static int scale(const struct complex *c, uint64_t per_host, const struct geomet
 	if (c->count == COMPLEX_JOB) {
 		if (g->max_hosts == 1 || !per_host)
 			return 0;
-		return error_set(err, ERR_VALUE,
-				 FAILED "the engine counts complex %s once for a job, on its first host; for jobs of "
-					"several hosts an administrator makes its consumable HOST or YES (qconf -mc)",
-				 c->name);
+		return error_set(
+			err, ERR_VALUE,
+			FAILED "the engine counts complex %s once for a job, on its first host; for jobs of "
+			       "several hosts an administrator makes its consumable HOST or YES (qconf -mc)",
+			c->name);
 	}
 	if (g->per_host && (inexact || per_host % g->per_host == 0)) {
 		*value = (per_host + g->per_host - 1) / g->per_host;
 		return 0;
 	}
-	return error_set(err, ERR_VALUE,
-			 FAILED "%" PRIu64 " of %s on a host of %u slots: the engine counts it for each slot; ask for a "
-				"multiple of the slots, or have its consumable made HOST (JOB, for jobs of one host, "
-				"where the engine knows no HOST) by an administrator (qconf -mc)",
-			 per_host, c->name, g->per_host);
+	return error_set(
+		err, ERR_VALUE,
+		FAILED "%" PRIu64
+		       " of %s on a host of %u slots: the engine counts it for each slot; ask for a "
+		       "multiple of the slots, or have its consumable made HOST (JOB, for jobs of one host, "
+		       "where the engine knows no HOST) by an administrator (qconf -mc)",
+		per_host, c->name, g->per_host);
 }
 
 static void request_count(struct resources *out, const struct complex *c, uint64_t n)
@@ -92,7 +96,7 @@ static void request_size(struct resources *out, const struct complex *c, uint64_
 static const struct complex *find_memory(const struct conf *conf, const struct complex_list *l)
 {
 	/* other sizes (disks) are MEMORY, too, and limits such as h_vmem aren't memory that is kept for the job */
-	static const char *const names[] = { "mem",	   "memory",	 "ram",		 "mem_req",
+	static const char *const names[] = { "mem",         "memory",     "ram",      "mem_req",
 					     "mem_request", "m_mem_free", "mem_free", "virtual_free" };
 	const struct complex *found = NULL;
 
@@ -131,10 +135,12 @@ static int spread(uint64_t n, const struct geometry *g, uint64_t *per_host, stru
 {
 	if (g->min_hosts != g->max_hosts)
 		return error_set(err, ERR_VALUE,
-				 FAILED "--gpus with a range of --nodes: say how many on each with --gpus-per-node");
+				 FAILED
+				 "--gpus with a range of --nodes: say how many on each with --gpus-per-node");
 	if (n % g->min_hosts)
 		return error_set(err, ERR_VALUE,
-				 FAILED "%" PRIu64 " GPUs on %u hosts: the engine gives each host the same; ask for a "
+				 FAILED "%" PRIu64
+					" GPUs on %u hosts: the engine gives each host the same; ask for a "
 					"multiple of the hosts",
 				 n, g->min_hosts);
 	*per_host = n / g->min_hosts;
@@ -157,8 +163,8 @@ static int gpus_of_host(const struct request *r, const struct geometry *g, uint6
 }
 
 /* MiB on each host; per_slot: of one slot, where the request is for each (0: it isn't). */
-static int memory_of_host(const struct request *r, const struct geometry *g, uint64_t *mib, uint64_t *per_slot,
-			  struct error *err)
+static int memory_of_host(const struct request *r, const struct geometry *g, uint64_t *mib,
+			  uint64_t *per_slot, struct error *err)
 {
 	uint64_t gpus;
 
@@ -177,7 +183,9 @@ static int memory_of_host(const struct request *r, const struct geometry *g, uin
 /* The option that asked for memory. */
 static const char *memory_option(const struct request *r)
 {
-	return r->mem.mib != SIZE_UNSET ? "--mem" : r->mem_per_cpu.mib != SIZE_UNSET ? "--mem-per-cpu" : "--mem-per-gpu";
+	return r->mem.mib != SIZE_UNSET           ? "--mem"
+	       : r->mem_per_cpu.mib != SIZE_UNSET ? "--mem-per-cpu"
+						  : "--mem-per-gpu";
 }
 
 /* Without a consumable: at least no host that could never have it. */
@@ -192,10 +200,11 @@ static void approximate_memory(struct resources *out, const struct request *r, u
 		argvec_pushf(&out->warnings, "%s is ignored: memory_complex of slurm-on-ocs.conf is none",
 			     memory_option(r));
 	else
-		argvec_pushf(&out->warnings,
-			     "%s is done approximately: no memory is reserved%s, since the cell has no memory "
-			     "consumable; " ADD " (mem mem MEMORY <= YES YES 0 0)",
-			     memory_option(r), total ? ", hosts with less are avoided" : "");
+		argvec_pushf(
+			&out->warnings,
+			"%s is done approximately: no memory is reserved%s, since the cell has no memory "
+			"consumable; " ADD " (mem mem MEMORY <= YES YES 0 0)",
+			memory_option(r), total ? ", hosts with less are avoided" : "");
 	if (total && mib) {
 		request_size(out, total, mib * KIB);
 		out->memory = total->name;
@@ -216,15 +225,17 @@ static int plan_memory(struct resources *out, const struct request *r, const str
 	if (mib > UINT64_MAX / KIB / KIB || per_slot > UINT64_MAX / KIB / KIB)
 		return geometry_refuse(r, 0, err);
 	if (!mib && !per_slot) {
-		argvec_pushf(&out->warnings,
-			     "%s=0 is done approximately: all of a host's memory can't be asked for, so nothing is",
-			     memory_option(r));
+		argvec_pushf(
+			&out->warnings,
+			"%s=0 is done approximately: all of a host's memory can't be asked for, so nothing is",
+			memory_option(r));
 		return 0;
 	}
 	if (conf->memory_complex && !none && (!c || !c->requestable))
-		return error_set(err, ERR_CONF,
-				 FAILED "memory_complex of slurm-on-ocs.conf is %s, which the cell doesn't have; " ADD,
-				 conf->memory_complex);
+		return error_set(
+			err, ERR_CONF,
+			FAILED "memory_complex of slurm-on-ocs.conf is %s, which the cell doesn't have; " ADD,
+			conf->memory_complex);
 	if (!c || none) {
 		approximate_memory(out, r, g->per_host ? mib : per_slot, conf, l);
 		return 0;
@@ -250,11 +261,13 @@ static int plan_tmp(struct resources *out, const struct request *r, const struct
 		return 0;
 	if (!conf->tmp_complex)
 		return error_set(err, ERR_VALUE,
-				 FAILED "--tmp: the engine knows no temporary disk space; leave it out, or have "
-					"tmp_complex of slurm-on-ocs.conf name a complex for it");
+				 FAILED
+				 "--tmp: the engine knows no temporary disk space; leave it out, or have "
+				 "tmp_complex of slurm-on-ocs.conf name a complex for it");
 	if (!c || !c->requestable)
 		return error_set(err, ERR_CONF,
-				 FAILED "tmp_complex of slurm-on-ocs.conf is %s, which the cell doesn't have; " ADD,
+				 FAILED
+				 "tmp_complex of slurm-on-ocs.conf is %s, which the cell doesn't have; " ADD,
 				 conf->tmp_complex);
 	if (r->tmp.mib > UINT64_MAX / KIB / KIB)
 		return geometry_refuse(r, 0, err);
@@ -273,8 +286,9 @@ static bool is_gpu(const char *name)
 }
 
 /* The complex of name[:type], and the row that says so. */
-static const struct complex *find_gres(const struct conf *conf, const struct complex_list *l, const char *name,
-				       const char *type, const struct conf_map **row, struct error *err)
+static const struct complex *find_gres(const struct conf *conf, const struct complex_list *l,
+				       const char *name, const char *type, const struct conf_map **row,
+				       struct error *err)
 {
 	const char *wanted = is_gpu(name) ? conf->gpu_complex : name;
 	const struct complex *c;
@@ -293,7 +307,8 @@ static const struct complex *find_gres(const struct conf *conf, const struct com
 	if (c && complex_is_reserved(c))
 		return c;
 	error_set(err, ERR_VALUE,
-		  "the cell has no consumable %s for %s; " ADD "\nInvalid generic resource (gres) specification",
+		  "the cell has no consumable %s for %s; " ADD
+		  "\nInvalid generic resource (gres) specification",
 		  wanted, name);
 	return NULL;
 }
@@ -318,12 +333,13 @@ static void note_gpus(struct resources *out, const struct request *r, const stru
 		strbuf_addf(&out->gpu_maps, "%s%s", out->gpu_maps.len ? "," : "", c->name);
 		return;
 	}
-	text = xasprintf("%s is done approximately: the GPUs are reserved, but this cell doesn't say which they are; "
-			 "CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS aren't set",
-			 r->gpus_per_node.n ? "--gpus-per-node" :
-			 r->gpus_per_task.n ? "--gpus-per-task" :
-			 r->gpus.n	    ? "--gpus" :
-					      "--gres");
+	text = xasprintf(
+		"%s is done approximately: the GPUs are reserved, but this cell doesn't say which they are; "
+		"CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS aren't set",
+		r->gpus_per_node.n   ? "--gpus-per-node"
+		: r->gpus_per_task.n ? "--gpus-per-task"
+		: r->gpus.n          ? "--gpus"
+				     : "--gres");
 	for (size_t i = 0; i < out->warnings.n; i++)
 		if (!strcmp(out->warnings.v[i], text))
 			return;
@@ -331,8 +347,8 @@ static void note_gpus(struct resources *out, const struct request *r, const stru
 }
 
 static int request_gres(struct resources *out, const struct request *r, const struct counted *v,
-			uint64_t per_host, const struct geometry *g, const struct conf *conf, const struct complex_list *l,
-			struct error *err)
+			uint64_t per_host, const struct geometry *g, const struct conf *conf,
+			const struct complex_list *l, struct error *err)
 {
 	const struct conf_map *row;
 	const struct complex *c;
@@ -354,9 +370,9 @@ static int request_gres(struct resources *out, const struct request *r, const st
 static int plan_gpus(struct resources *out, const struct request *r, const struct geometry *g,
 		     const struct conf *conf, const struct complex_list *l, struct error *err)
 {
-	const struct counted_list *list = r->gpus_per_node.n ? &r->gpus_per_node :
-					  r->gpus_per_task.n ? &r->gpus_per_task :
-							       &r->gpus;
+	const struct counted_list *list = r->gpus_per_node.n   ? &r->gpus_per_node
+					  : r->gpus_per_task.n ? &r->gpus_per_task
+							       : &r->gpus;
 
 	for (size_t i = 0; i < list->n; i++) {
 		uint64_t per_host = list->v[i].count;
@@ -387,8 +403,8 @@ static int plan_gres(struct resources *out, const struct request *r, const struc
 
 /* --- licenses: of the whole job --- */
 
-static int request_license(struct resources *out, const struct complex *c, uint64_t n, const struct geometry *g,
-			   struct error *err)
+static int request_license(struct resources *out, const struct complex *c, uint64_t n,
+			   const struct geometry *g, struct error *err)
 {
 	uint64_t parts = c->count == COMPLEX_JOB ? 1 : c->count == COMPLEX_HOST ? g->min_hosts : g->min_slots;
 	bool fixed = c->count == COMPLEX_JOB ||
@@ -396,7 +412,8 @@ static int request_license(struct resources *out, const struct complex *c, uint6
 
 	if (!fixed || n % parts)
 		return error_set(err, ERR_VALUE,
-				 FAILED "%" PRIu64 " licenses of %s for the job: the engine counts them for each %s; an "
+				 FAILED "%" PRIu64
+					" licenses of %s for the job: the engine counts them for each %s; an "
 					"administrator makes the complex's consumable JOB (qconf -mc)",
 				 n, c->name, c->count == COMPLEX_HOST ? "host" : "slot");
 	request_count(out, c, n / parts);
@@ -411,11 +428,12 @@ static int plan_licenses(struct resources *out, const struct request *r, const s
 		const struct complex *c = complex_find(l, v->name);
 
 		if (!c || !complex_is_reserved(c) || !strcmp(c->name, "slots"))
-			return error_set(err, ERR_VALUE,
-					 "no consumable named %s for --licenses; an administrator adds it with qconf "
-					 "-mc, and how many there are with qconf -me global\n" FAILED
-					 "Invalid license specification",
-					 v->name);
+			return error_set(
+				err, ERR_VALUE,
+				"no consumable named %s for --licenses; an administrator adds it with qconf "
+				"-mc, and how many there are with qconf -me global\n" FAILED
+				"Invalid license specification",
+				v->name);
 		if (v->count && request_license(out, c, v->count, g, err) < 0)
 			return -1;
 	}
@@ -488,20 +506,23 @@ static int plan_features(struct resources *out, const struct request *r, const s
 	const char *text = r->constraint ? r->constraint : "";
 
 	if (strpbrk(text, "[]()*"))
-		return error_set(err, ERR_VALUE,
-				 FAILED "--constraint %s: the engine knows no counts and groups of features; join them "
-					"with & and |",
-				 text);
+		return error_set(
+			err, ERR_VALUE,
+			FAILED
+			"--constraint %s: the engine knows no counts and groups of features; join them "
+			"with & and |",
+			text);
 	for (const char *p = text; *p; p += *p == '&' || *p == ',') {
 		size_t n = strcspn(p, "&,");
 		cleanup_free char *side = xstrndup(p, n);
 		bool whole = n && side[0] != '|' && side[n - 1] != '|' && !strstr(side, "||");
 
 		if (!whole || add_alternatives(out, side, conf, l) < 0)
-			return error_set(err, ERR_VALUE,
-					 "%s: no such feature; features of slurm-on-ocs.conf names them, or a requestable "
-					 "complex of type BOOL\n" FAILED "Invalid feature specification",
-					 side);
+			return error_set(
+				err, ERR_VALUE,
+				"%s: no such feature; features of slurm-on-ocs.conf names them, or a requestable "
+				"complex of type BOOL\n" FAILED "Invalid feature specification",
+				side);
 		p += n;
 	}
 	return 0;
@@ -517,18 +538,21 @@ const struct complex *resources_exclusive(const struct conf *conf, const struct 
 
 		if (c && !strcmp(c->relop, "EXCL") && c->requestable)
 			return c;
-		error_set(err, ERR_CONF,
-			  FAILED "exclusive_complex of slurm-on-ocs.conf is %s, which isn't a complex with relop EXCL",
-			  conf->exclusive_complex);
+		error_set(
+			err, ERR_CONF,
+			FAILED
+			"exclusive_complex of slurm-on-ocs.conf is %s, which isn't a complex with relop EXCL",
+			conf->exclusive_complex);
 		return NULL;
 	}
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->v[i].relop, "EXCL") && l->v[i].requestable)
 			return &l->v[i];
 	error_set(err, ERR_VALUE,
-		  FAILED "--exclusive: the cell has no complex for whole hosts, and its hosts differ in slots; an "
-			 "administrator adds one with qconf -mc (exclusive excl BOOL EXCL YES YES 0 1000), and "
-			 "exclusive=true to each host with qconf -me");
+		  FAILED
+		  "--exclusive: the cell has no complex for whole hosts, and its hosts differ in slots; an "
+		  "administrator adds one with qconf -mc (exclusive excl BOOL EXCL YES YES 0 1000), and "
+		  "exclusive=true to each host with qconf -me");
 	return NULL;
 }
 
@@ -558,9 +582,10 @@ int resources_plan(struct resources *out, const struct request *r, const struct 
 		if (c)
 			argvec_pushf(&out->requests, "%s=TRUE", c->name);
 		else
-			argvec_push(&out->warnings,
-				    "--exclusive is done approximately: the job takes all slots of each host, since the "
-				    "cell has no complex with relop EXCL; other queues of the host aren't kept out");
+			argvec_push(
+				&out->warnings,
+				"--exclusive is done approximately: the job takes all slots of each host, since the "
+				"cell has no complex with relop EXCL; other queues of the host aren't kept out");
 	}
 	return 0;
 }

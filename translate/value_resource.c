@@ -93,7 +93,8 @@ static int add_counted(struct counted_list *l, const char *name, const char *typ
 
 static bool is_name(const char *s)
 {
-	return isalnum((unsigned char)*s) && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == strlen(s);
+	return isalnum((unsigned char)*s) &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == strlen(s);
 }
 
 /* name[:type][:count]; name NULL: it is in the item. -1: malformed, -2: with and without a type. */
@@ -152,8 +153,9 @@ static int parse_counted(const struct opt_context *ctx, const char *name, struct
 	if (rc < 0) {
 		counted_list_release(&found);
 		return error_set(err, ERR_VALUE,
-				 rc == -2 ? "Invalid GRES specification (with and without type identification)" :
-					    "Invalid generic resource (gres) specification");
+				 rc == -2
+					 ? "Invalid GRES specification (with and without type identification)"
+					 : "Invalid generic resource (gres) specification");
 	}
 	counted_list_release(ctx->field);
 	*(struct counted_list *)ctx->field = found;
@@ -163,8 +165,9 @@ static int parse_counted(const struct opt_context *ctx, const char *name, struct
 int parse_gres(const struct opt_context *ctx, struct error *err)
 {
 	if (!*ctx->value && ctx->origin != OPT_FROM_ENV)
-		return error_set(err, ERR_VALUE,
-				 "Batch job submission failed: Invalid Trackable RESource (TRES) specification");
+		return error_set(
+			err, ERR_VALUE,
+			"Batch job submission failed: Invalid Trackable RESource (TRES) specification");
 	if (!strcasecmp(ctx->value, "none")) {
 		counted_list_release(ctx->field);
 		return 0;
@@ -198,7 +201,8 @@ int parse_licenses(const struct opt_context *ctx, struct error *err)
 	}
 	if (bad) {
 		counted_list_release(&found);
-		return error_set(err, ERR_VALUE, "Batch job submission failed: Invalid license specification");
+		return error_set(err, ERR_VALUE,
+				 "Batch job submission failed: Invalid license specification");
 	}
 	counted_list_release(ctx->field);
 	*(struct counted_list *)ctx->field = found;

@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	for (size_t i = 0; i < l.n; i++)
-		if (!complex_find(&l, l.v[i].name) || (complex_is_reserved(&l.v[i]) && strcmp(l.v[i].relop, "<=")))
+		if (!complex_find(&l, l.v[i].name) ||
+		    (complex_is_reserved(&l.v[i]) && strcmp(l.v[i].relop, "<=")))
 			abort();
 	return 0;
 }

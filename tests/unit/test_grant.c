@@ -40,7 +40,8 @@ Test(grant, ids)
 		cleanup_strbuf struct strbuf out = STRBUF_INIT;
 		uint32_t n = grant_ids(text, rows[i].task, rows[i].map, rows[i].host, &out);
 
-		cr_expect(n == rows[i].count && !strcmp(out.buf, rows[i].ids), "row %zu: %u \"%s\"", i, n, out.buf);
+		cr_expect(n == rows[i].count && !strcmp(out.buf, rows[i].ids), "row %zu: %u \"%s\"", i, n,
+			  out.buf);
 	}
 }
 
@@ -48,8 +49,10 @@ Test(grant, ids)
 Test(grant, torn_lines)
 {
 	static const char *const lines[] = {
-		"resource_map", "resource_map 1", "resource_map 1:", "resource_map 1: gpu", "resource_map 1: gpu=",
-		"resource_map 1: gpu=h", "resource_map 1: gpu=h=", "resource_map 99999999999999999999: gpu=h=(1)",
+		"resource_map",           "resource_map 1",
+		"resource_map 1:",        "resource_map 1: gpu",
+		"resource_map 1: gpu=",   "resource_map 1: gpu=h",
+		"resource_map 1: gpu=h=", "resource_map 99999999999999999999: gpu=h=(1)",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {

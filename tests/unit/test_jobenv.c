@@ -70,6 +70,18 @@ static uint32_t mebibytes(const char *v)
 	return (uint32_t)strtoul(v, NULL, 10) * (strchr(v, 'G') ? 1024 : 1);
 }
 
+static void set_gpus(struct jobspec *job, const char *options)
+{
+	const char *v = value_of(options, "-G");
+
+	if (!v)
+		v = value_of(options, "--gpus=");
+	job->gpus = xstrdup(v);
+	job->gpus_per_node = xstrdup(value_of(options, "--gpus-per-node="));
+	job->gpus_per_task = xstrdup(value_of(options, "--gpus-per-task="));
+	set_number(&job->cpus_per_gpu, options, "--cpus-per-gpu");
+}
+
 /* What sbatch makes of these options. */
 static void set_request(struct jobspec *job, const char *options)
 {
@@ -81,8 +93,11 @@ static void set_request(struct jobspec *job, const char *options)
 	job->overcommit = is_given(options, "-O");
 	if ((v = value_of(options, "-m")))
 		job->distribution = xstrdup(v);
+	set_gpus(job, options);
 	if ((v = value_of(options, "--mem-per-cpu")))
 		job->mem_per_cpu_mib = mebibytes(v);
+	else if ((v = value_of(options, "--mem-per-gpu")))
+		job->mem_per_gpu_mib = mebibytes(v);
 	else if ((v = value_of(options, "--mem")))
 		job->mem_per_node_mib = mebibytes(v);
 	job->get_user_env = is_given(options, "--get-user-env");
@@ -111,6 +126,17 @@ static void set_array(struct jobspec *job, struct alloc *a, const char *options,
 	a->engine_id = strtoull(env_get(want, "SLURM_ARRAY_JOB_ID"), NULL, 10);
 }
 
+/* The ids that Slurm granted, on each host the same. */
+static void set_granted(struct alloc *a, const char *ids)
+{
+	for (size_t i = 0; ids && i < a->nhosts; i++) {
+		a->hosts[i].gpus = xstrdup(ids);
+		a->hosts[i].ngpus = 1;
+		for (const char *p = ids; *p; p++)
+			a->hosts[i].ngpus += *p == ',';
+	}
+}
+
 /* Names, ids and paths are the recorded ones; hosts and CPUs too, the rest must follow. */
 static void set_job(struct jobspec *job, struct alloc *a, const char *options, const struct env *want)
 {
@@ -137,6 +163,8 @@ static void set_job(struct jobspec *job, struct alloc *a, const char *options, c
 		a->hosts[a->nhosts] = (struct alloc_host){ .engine_name = xstrdup(hosts.names.v[a->nhosts]),
 							   .node_name = xstrdup(hosts.names.v[a->nhosts]),
 							   .slots = cpus[a->nhosts] };
+	if (!is_given(options, "--exclusive"))
+		set_granted(a, env_get(want, "SLURM_JOB_GPUS"));
 	alloc_set_tasks(a, job);
 	free(cpus);
 	hostlist_release(&hosts);
@@ -169,15 +197,18 @@ static void check(const char *options, const struct env *want, const struct exce
 
 	set_job(&job, &a, options, want);
 	jobenv_fill(&got, &a, &job);
+	/* ours alone: for the job's steps */
+	cr_expect_eq(!env_get(&got, "SOO_JOB_GPUS"), !a.hosts[0].gpus, "%s", options);
+	env_unset(&got, "SOO_JOB_GPUS");
 	compare(options, want, &got, x);
 	env_release(&got);
 	alloc_release(&a);
 	jobspec_release(&job);
 }
 
-Test(jobenv, golden, .timeout = 60)
+static size_t check_file(const char *path)
 {
-	cleanup_free char *text = read_text("tests/golden/env/batch.txt");
+	cleanup_free char *text = read_text(path);
 	cleanup_free char *reasons = read_text("tests/golden/env/batch.tsv");
 	struct exceptions x = { reasons };
 	struct env want = ENV_INIT;
@@ -197,7 +228,37 @@ Test(jobenv, golden, .timeout = 60)
 	}
 	check(options, &want, &x);
 	env_release(&want);
-	cr_expect(jobs >= 50, "only %zu jobs", jobs);
+	return jobs;
+}
+
+Test(jobenv, golden, .timeout = 60)
+{
+	cr_expect_geq(check_file("tests/golden/env/batch.txt"), 50);
+}
+
+Test(jobenv, golden_gpus, .timeout = 60)
+{
+	cr_expect_geq(check_file("tests/golden/env/batch_gpu.txt"), 25);
+}
+
+Test(jobenv, gpus_of_all_hosts)
+{
+	struct jobspec job;
+	struct alloc a = ALLOC_INIT;
+	struct env e = ENV_INIT;
+
+	jobspec_init(&job);
+	job.gpu_maps = xstrdup("gpu,ga");
+	cr_assert(alloc_parse_hostfile(&a, "c1.x 2 q x\nc2.x 2 q x\nc3.x 1 q x\n", NULL) == 0);
+	cr_expect_eq(alloc_set_gpus(&a, &job, "resource_map 2: gpu=c1.x=(9)\n"), -1);
+	cr_assert_eq(alloc_set_gpus(&a, &job, "resource_map 1: gpu=c2.x=(0 3),gpu=c1.x=(1),ga=c1.x=(b)\n"), 0);
+	jobenv_fill(&e, &a, &job);
+	cr_expect_str_eq(env_get(&e, "SOO_JOB_GPUS"), "c1=2=1,b;c2=2=0,3");
+	cr_expect_str_eq(env_get(&e, "SLURM_JOB_GPUS"), "1,b");
+	cr_expect_str_eq(env_get(&e, "SLURM_GPUS_ON_NODE"), "2");
+	env_release(&e);
+	alloc_release(&a);
+	jobspec_release(&job);
 }
 
 /* What has no recording: a requeued job, --open-mode, names that the engine gives. */

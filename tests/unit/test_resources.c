@@ -8,15 +8,16 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#define COMMON                                                                                               \
-	"slots s INT <= YES YES 1 1000\nh_vmem h_vmem MEMORY <= YES YES 0 0\nhostname h HOST == YES NO NONE 0\n"    \
+#define COMMON                                                                                                   \
+	"slots s INT <= YES YES 1 1000\nh_vmem h_vmem MEMORY <= YES YES 0 0\nhostname h HOST == YES NO NONE 0\n" \
 	"cpu_model cpu_model STRING == YES NO NONE 0\nbig big BOOL == YES NO 0 0\nsmall small BOOL == YES NO 0 0\n"
 
 static const char stock[] = COMMON "mem_total mt MEMORY <= YES NO 0 0\nmem_free mf MEMORY <= YES NO 0 0\n"
 				   "gpu gpu INT <= YES YES 0 0\n";
-static const char by_slot[] = COMMON "mem mem MEMORY <= YES YES 0 0\ngpu gpu INT <= YES YES 0 0\n"
-				     "ansys ansys INT <= YES YES 0 0\nexclusive excl BOOL EXCL YES YES 0 1000\n"
-				     "scratch scratch MEMORY <= YES YES 0 0\nfpga fpga INT <= YES YES 0 0\n";
+static const char by_slot[] =
+	COMMON "mem mem MEMORY <= YES YES 0 0\ngpu gpu INT <= YES YES 0 0\n"
+	       "ansys ansys INT <= YES YES 0 0\nexclusive excl BOOL EXCL YES YES 0 1000\n"
+	       "scratch scratch MEMORY <= YES YES 0 0\nfpga fpga INT <= YES YES 0 0\n";
 static const char by_host[] = COMMON "memory memory MEMORY <= YES HOST 0 0\ngpu gpu RSMAP <= YES HOST 0 0\n"
 				     "ga ga RSMAP <= YES HOST 0 0\nansys ansys INT <= YES HOST 0 0\n";
 static const char by_job[] = COMMON "mem mem MEMORY <= YES JOB 0 0\ngpu gpu INT <= YES JOB 0 0\n"
@@ -36,11 +37,26 @@ struct row {
 	const char *warning;  /* a part of it; NULL: none */
 };
 
-#define SERIAL { 1, 1, 1, 1, 1 }
-#define FOUR { 4, 1, 1, 4, 4 }	    /* one host */
-#define TWO_BY_TWO { 2, 2, 2, 4, 4 } /* hosts of two */
-#define FILL { 0, 1, 6, 6, 6 }
-#define RANGE { 2, 1, 3, 2, 6 }
+#define SERIAL                                                                                               \
+	{                                                                                                    \
+		1, 1, 1, 1, 1                                                                                \
+	}
+#define FOUR                                                                                                 \
+	{                                                                                                    \
+		4, 1, 1, 4, 4                                                                                \
+	} /* one host */
+#define TWO_BY_TWO                                                                                           \
+	{                                                                                                    \
+		2, 2, 2, 4, 4                                                                                \
+	} /* hosts of two */
+#define FILL                                                                                                 \
+	{                                                                                                    \
+		0, 1, 6, 6, 6                                                                                \
+	}
+#define RANGE                                                                                                \
+	{                                                                                                    \
+		2, 1, 3, 2, 6                                                                                \
+	}
 
 static const struct row rows[] = {
 	/* memory: a slot's share, a host's whole, nothing but a look */
@@ -49,14 +65,22 @@ static const struct row rows[] = {
 	{ by_slot, { "--mem=1000K" }, { 3, 1, 1, 3, 3 }, "mem=342K", NULL },
 	{ by_slot, { "--mem-per-cpu=1G" }, FOUR, "mem=1024M", NULL },
 	{ by_slot, { "--mem-per-cpu=1G" }, FILL, "mem=1024M", NULL },
-	{ by_slot, { "--gpus-per-node=2", "--mem-per-gpu=1G" }, TWO_BY_TWO, "mem=1024M gpu=1", "doesn't say which" },
+	{ by_slot,
+	  { "--gpus-per-node=2", "--mem-per-gpu=1G" },
+	  TWO_BY_TWO,
+	  "mem=1024M gpu=1",
+	  "doesn't say which" },
 	{ by_host, { "--mem=1G" }, FOUR, "memory=1024M", NULL },
 	{ by_host, { "--mem-per-cpu=1G" }, FOUR, "memory=4096M", NULL },
 	{ by_host, { "--mem=2T" }, TWO_BY_TWO, "memory=2097152M", NULL },
 	{ by_host, { "--gres=gpu:2", "--mem-per-gpu=1G" }, FOUR, "memory=2048M gpu=2", NULL },
 	{ by_job, { "--mem=1G" }, FOUR, "mem=1024M", NULL },
 	{ by_job, { "--mem=1G" }, TWO_BY_TWO, "!counts complex mem once for a job", NULL },
-	{ stock, { "--mem=1G" }, FOUR, "mem_total=1024M", "--mem is done approximately: no memory is reserved" },
+	{ stock,
+	  { "--mem=1G" },
+	  FOUR,
+	  "mem_total=1024M",
+	  "--mem is done approximately: no memory is reserved" },
 	{ stock, { "--mem-per-cpu=1G" }, FOUR, "mem_total=4096M", "--mem-per-cpu is done approximately" },
 	{ COMMON, { "--mem=1G" }, FOUR, "", "no memory is reserved, since" },
 	{ by_slot, { "--mem=0" }, FOUR, "", "--mem=0 is done approximately" },
@@ -188,12 +212,18 @@ Test(resources, memory_of_the_site)
 		struct row row;
 	} cases[] = {
 		{ "memory_complex = \"h_vmem\";", { by_slot, { "--mem=1G" }, FOUR, "h_vmem=256M", NULL } },
-		{ "memory_complex = \"h_vmem\";", { by_slot, { "--mem-per-cpu=1G" }, FOUR, "h_vmem=1024M", NULL } },
+		{ "memory_complex = \"h_vmem\";",
+		  { by_slot, { "--mem-per-cpu=1G" }, FOUR, "h_vmem=1024M", NULL } },
 		{ "memory_complex = \"nosuch\";",
 		  { by_slot, { "--mem=1G" }, FOUR, "!memory_complex of slurm-on-ocs.conf is nosuch", NULL } },
 		{ "memory_complex = \"none\";", { stock, { "--mem=1G" }, FOUR, "", "--mem is ignored" } },
 		{ "gpu_complex = \"ga\";", { by_host, { "-G1" }, SERIAL, "ga=1", NULL } },
-		{ "", { by_slot, { "--tmp=1G" }, FOUR, "!--tmp: the engine knows no temporary disk space", NULL } },
+		{ "",
+		  { by_slot,
+		    { "--tmp=1G" },
+		    FOUR,
+		    "!--tmp: the engine knows no temporary disk space",
+		    NULL } },
 		{ "exclusive_complex = \"big\";", { by_slot, { "--exclusive" }, FOUR, "", "--exclusive" } },
 	};
 
@@ -214,9 +244,9 @@ Test(resources, what_needs_hosts)
 		bool need;
 	} cases[] = {
 		{ by_slot, "--mem-per-cpu=1G", false }, { by_host, "--mem-per-cpu=1G", true },
-		{ by_slot, "--mem=1G", true },		{ COMMON, "--mem=1G", false },
-		{ by_slot, "--gres=gpu:1", true },	{ by_slot, "--licenses=ansys", false },
-		{ by_slot, "--tmp=1G", true },		{ by_slot, "--constraint=big", false },
+		{ by_slot, "--mem=1G", true },          { COMMON, "--mem=1G", false },
+		{ by_slot, "--gres=gpu:1", true },      { by_slot, "--licenses=ansys", false },
+		{ by_slot, "--tmp=1G", true },          { by_slot, "--constraint=big", false },
 	};
 	struct conf conf = CONF_INIT;
 
@@ -250,7 +280,11 @@ Test(resources, hosts)
 		{ { "-wc1", "-xn1", "-N2" }, { 1, 2, 2, 2, 2 }, "!n1.x.org", "c1", NULL },
 		{ { "-xc1" }, SERIAL, "!c1", NULL, NULL },
 		{ { "-xc1,n2" }, SERIAL, "!(c1|n2.x.org)", NULL, NULL },
-		{ { "-wc1,n1", "-N3" }, { 1, 3, 3, 3, 3 }, NULL, NULL, "--nodelist names 2 hosts for a job of 3" },
+		{ { "-wc1,n1", "-N3" },
+		  { 1, 3, 3, 3, 3 },
+		  NULL,
+		  NULL,
+		  "--nodelist names 2 hosts for a job of 3" },
 		{ { "-wc1", "-xc1" }, SERIAL, NULL, NULL, "Invalid node name specified" },
 		{ { "-wc9" }, SERIAL, NULL, NULL, "Invalid node name specified" },
 		{ { "-xtwice" }, SERIAL, NULL, NULL, "Invalid node name specified" },
@@ -275,7 +309,8 @@ Test(resources, hosts)
 		rc = hosts_choose(&c, &r, &cases[i].g, &known, cases[i].allowed ? &allowed : NULL, &err);
 		cr_expect(cases[i].error ? rc == -1 && strstr(err.text, cases[i].error) : rc == 0,
 			  "row %zu: %d \"%s\"", i, rc, err.text);
-		cr_expect(!rc == !cases[i].error && (rc || !strcmp(c.request ? c.request : "", cases[i].request ? cases[i].request : "")),
+		cr_expect(!rc == !cases[i].error && (rc || !strcmp(c.request ? c.request : "",
+								   cases[i].request ? cases[i].request : "")),
 			  "row %zu: %s", i, c.request);
 		cr_expect(rc || !strcmp(c.master ? c.master : "", cases[i].master ? cases[i].master : ""),
 			  "row %zu: %s", i, c.master);

@@ -245,3 +245,48 @@ Test(stepenv, what_is_the_hosts_own)
 	cr_expect_str_eq(env_get(&e, "SGE_O_WORKDIR"), "/home/a");
 	cr_expect_str_eq(env_get(&e, "PATH"), "/usr/bin");
 }
+
+/* The masks of a rank, of what the job has on each host. */
+Test(stepenv, gpus)
+{
+	static const uint32_t ranks[] = { 2, 3, 4 };
+	static const struct {
+		const char *all, *per_task, *node;
+		uint32_t nranks, local;
+		const char *ids, *on_node; /* NULL: not set */
+	} rows[] = {
+		{ "c1=2=0,1;c2=3=1,2,GPU-x", NULL, "c1", 2, 0, "0,1", "2" },
+		{ "c1=2=0,1;c2=3=1,2,GPU-x", NULL, "c2", 2, 1, "1,2,GPU-x", "3" },
+		{ "c1=2=0,1;c2=3=1,2,GPU-x", NULL, "c3", 1, 0, NULL, NULL },
+		{ "c1=2=0,1;c2=3=1,2,GPU-x", NULL, "c", 1, 0, NULL, NULL },
+		{ "c1=4=0,1,2,3", "1", "c1", 3, 0, "0", "3" },
+		{ "c1=4=0,1,2,3", "1", "c1", 3, 2, "2", "3" },
+		{ "c1=4=0,1,2,3", "a100:2", "c1", 2, 1, "2,3", "4" },
+		{ "c1=4=0,1,2,3", "4", "c1", 1, 0, "0,1,2,3", "4" },
+		{ "c1=4=0,1,2,3", "3", "c1", 2, 1, "0,1,2,3", "4" }, /* too few: all see all */
+		{ "c1=4=0,1,2,3", "x", "c1", 2, 1, "0,1,2,3", "4" },
+		{ "c1", NULL, "c1", 1, 0, NULL, NULL },
+		{ "c1=2", NULL, "c1", 1, 0, NULL, NULL },
+		{ NULL, NULL, "c1", 1, 0, NULL, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct stepenv_rank r = { .node = rows[i].node, .ranks = ranks, .nranks = rows[i].nranks,
+					  .local = rows[i].local };
+		struct env e = ENV_INIT;
+
+		if (rows[i].all)
+			env_set(&e, "SOO_JOB_GPUS", rows[i].all);
+		if (rows[i].per_task)
+			env_set(&e, "SLURM_GPUS_PER_TASK", rows[i].per_task);
+		stepenv_rank(&e, &r);
+		if (!rows[i].ids) {
+			cr_expect(!env_get(&e, "CUDA_VISIBLE_DEVICES") && !env_get(&e, "SLURM_STEP_GPUS"), "row %zu", i);
+		} else {
+			cr_expect_str_eq(env_get(&e, "CUDA_VISIBLE_DEVICES"), rows[i].ids, "row %zu", i);
+			cr_expect_str_eq(env_get(&e, "SLURM_STEP_GPUS"), rows[i].ids, "row %zu", i);
+			cr_expect_str_eq(env_get(&e, "SLURM_GPUS_ON_NODE"), rows[i].on_node, "row %zu", i);
+		}
+		env_release(&e);
+	}
+}
