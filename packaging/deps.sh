@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deps.sh [GROUP]...: installs the Debian packages that are needed: build, test, lint, package
-# (the files in packaging/deps); all of them without an argument. Does nothing, and needs no
-# root, when all are there.
+# (the files in packaging/deps); these four without an argument. "clients": of make check-clients.
+# Does nothing, and needs no root, when all are there.
 set -euo pipefail
 lists=$(cd "${BASH_SOURCE[0]%/*}/deps" && pwd)
 policy=/usr/sbin/policy-rc.d

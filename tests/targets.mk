@@ -62,14 +62,15 @@ run-$(1): all
 	$$(Q)timeout -s INT -k 30 $$(SUITE_TIMEOUT) $$(pytest) --junitxml=$$(RESULTS)/$(1).xml $$(PYTEST_ARGS) tests/$(1); \
 		echo $$$$? >$$(RESULTS)/$(1).status
 endef
-$(foreach s,$(filter-out unit,$(SUITES)),$(eval $(call pytest_suite,$(s))))
+$(foreach s,$(filter-out unit,$(SUITES)) clients,$(eval $(call pytest_suite,$(s))))
+run-clients: deps-clients
 
 define check_suite
 check-$(1): run-$(1)
 	$$(Q)$$(PYTHON) -B tests/checks/summary.py $$(RESULTS) $(1)
 .PHONY: run-$(1) check-$(1)
 endef
-$(foreach s,$(SUITES),$(eval $(call check_suite,$(s))))
+$(foreach s,$(SUITES) clients,$(eval $(call check_suite,$(s))))
 
 # Every suite runs, whatever became of the one before; the summary alone decides.
 check: deps
@@ -113,7 +114,10 @@ format:
 
 deps:
 	$(Q)packaging/deps.sh
-.PHONY: deps
+
+deps-clients:
+	$(Q)packaging/deps.sh clients
+.PHONY: deps deps-clients
 
 demo: all
 	$(Q)tests/demo/run
@@ -176,5 +180,6 @@ rpm: dist
 #: check-contract - rules that the sources and programs keep
 #: check-system - programs on this machine, without an engine
 #: check-live - jobs on a real Grid Engine cluster of namespaces (root)
+#: check-clients - PyTorch and JAX over two hosts of that cluster; fetches 500 MB once
 #: demo - one Slurm script over three Grid Engine hosts
 #: bench - ratios against the engine's own commands
