@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ocs/complex.h"
 
+#include "common/fd.h"
 #include "common/mem.h"
+#include "common/path.h"
 #include "ocs/engine.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define CACHE "complexes"
+#define CACHE_MAX (1 << 20)
 
 void complex_list_release(struct complex_list *l)
 {
@@ -78,15 +86,51 @@ int complex_list_parse(struct complex_list *l, const char *text, struct error *e
 	return 0;
 }
 
-int complex_list_load(struct complex_list *l, int timeout, struct error *err)
+static int read_cache(struct complex_list *l, int dirfd)
 {
+	cleanup_fd int fd = dirfd < 0 ? -1 : path_open_ownedat(dirfd, CACHE, geteuid(), NULL);
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	time_t now = time(NULL);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_mtime > now || now - st.st_mtime > COMPLEX_CACHE_AGE ||
+	    fd_read_to_eof(fd, CACHE_MAX, &text) < 0)
+		return -1;
+	if (complex_list_parse(l, text.buf, NULL) < 0)
+		return -1;
+	/* every cell has it: an empty or torn file is no list */
+	if (complex_find(l, "slots"))
+		return 0;
+	complex_list_release(l);
+	return -1;
+}
+
+static void write_cache(int dirfd, const struct strbuf *text)
+{
+	cleanup_free char *name = xasprintf(CACHE ".%ld", (long)getpid());
+
+	if (dirfd < 0 || text->len > CACHE_MAX ||
+	    path_write_newat(dirfd, name, 0600, text->buf, text->len, false, NULL) < 0)
+		return;
+	if (renameat(dirfd, name, dirfd, CACHE) < 0)
+		unlinkat(dirfd, name, 0);
+}
+
+int complex_list_load(struct complex_list *l, const char *dir, bool fresh, int timeout, bool *cached,
+		      struct error *err)
+{
+	cleanup_fd int dirfd = path_open_private_dir(dir, false, NULL);
 	cleanup_engine_answer struct engine_answer answer = ENGINE_ANSWER_INIT;
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 
+	*cached = !fresh && read_cache(l, dirfd) == 0;
+	if (*cached)
+		return 0;
 	argvec_pushl(&argv, "qconf", "-sc", NULL);
-	if (engine_ask(&argv, timeout, &answer, err) < 0)
+	if (engine_ask(&argv, timeout, &answer, err) < 0 || complex_list_parse(l, answer.out.buf, err) < 0)
 		return -1;
-	return complex_list_parse(l, answer.out.buf, err);
+	write_cache(dirfd, &answer.out);
+	return 0;
 }
 
 const struct complex *complex_find(const struct complex_list *l, const char *name)

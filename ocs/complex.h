@@ -35,7 +35,14 @@ struct complex_list {
 #define cleanup_complex_list cleanup(complex_list_release)
 void complex_list_release(struct complex_list *l);
 
-int complex_list_load(struct complex_list *l, int timeout, struct error *err);
+#define COMPLEX_CACHE_AGE 60 /* s */
+
+/*
+ * From the cache in folder dir if it is young enough and !fresh (then *cached), else from the engine. A cache that can't
+ * be read or written costs time, nothing else.
+ */
+int complex_list_load(struct complex_list *l, const char *dir, bool fresh, int timeout, bool *cached,
+		      struct error *err);
 /* What `qconf -sc` printed. A line that isn't a complex is an error. */
 int complex_list_parse(struct complex_list *l, const char *text, struct error *err);
 /* By name or shortcut; NULL. */

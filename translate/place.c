@@ -276,19 +276,35 @@ static int choose_hosts(struct place *p, const struct conf *conf, const struct r
 	return hosts_choose(&p->hosts, r, &p->geometry, &known, any_of->n ? &allowed : NULL, err);
 }
 
+/* Slots, PE and requests, with the cell's complexes as they are in the cache, or fresh. */
+static int plan(struct place *p, const struct conf *conf, const struct request *r, const char *dir, bool fresh,
+		bool *cached, struct error *err)
+{
+	*cached = false;
+	if (!resources_needed(r))
+		return choose_slots(p, conf, r, dir, err);
+	complex_list_release(&p->complexes);
+	resources_release(&p->resources);
+	free(p->pe);
+	p->pe = NULL;
+	if (complex_list_load(&p->complexes, dir, fresh, conf->engine_timeout, cached, err) < 0)
+		return error_wrap(err, "Batch job submission failed");
+	if (choose_slots(p, conf, r, dir, err) < 0)
+		return -1;
+	return resources_plan(&p->resources, r, &p->geometry, conf, &p->complexes, err);
+}
+
 int place_choose(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
 		 struct error *err)
 {
 	const char *partitions = r->partition ? r->partition : conf->default_partition;
+	bool cached;
 
 	if (choose_queue(p, conf, partitions, err) < 0)
 		return -1;
-	if (resources_needed(r) && complex_list_load(&p->complexes, conf->engine_timeout, err) < 0)
-		return error_wrap(err, "Batch job submission failed");
-	if (choose_slots(p, conf, r, dir, err) < 0)
-		return -1;
-	if (resources_needed(r) &&
-	    resources_plan(&p->resources, r, &p->geometry, conf, &p->complexes, err) < 0)
+	/* What isn't there may have been added a moment ago. */
+	if (plan(p, conf, r, dir, false, &cached, err) < 0 &&
+	    (!cached || plan(p, conf, r, dir, true, &cached, err) < 0))
 		return -1;
 	return choose_hosts(p, conf, r, err);
 }

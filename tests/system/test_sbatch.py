@@ -349,6 +349,35 @@ def test_memory_of_the_script_and_of_the_environment(engine):
         "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n")
 
 
+def asked_for_complexes(engine):
+    return (engine.log / "qconf.log").read_text().split("\n").count("-sc")
+
+
+def test_complexes_are_asked_for_once_a_minute(engine):
+    for _ in range(3):
+        assert requests(submit(engine, "--mem=1G")) == ["mem=1024M"]
+    assert asked_for_complexes(engine) == 1
+    cache = engine.spool / "complexes"
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o600
+    old = time.time() - 61
+    os.utime(cache, (old, old))
+    submit(engine, "--mem=1G")
+    assert asked_for_complexes(engine) == 2
+
+
+def test_a_complex_that_was_added_a_moment_ago(engine):
+    assert submit(engine, "--mem=1G").rc == 0
+    (engine.log / "complexes").write_text("fpga f INT <= YES YES 0 0\nslots s INT <= YES YES 1 1000\n")
+    assert requests(submit(engine, "--gres=fpga:2")) == ["fpga=2"]
+
+
+@pytest.mark.parametrize("content", ["", "x", "\0\n", "mem mem MEMORY <= YES HOST 0 0\ntorn"])
+def test_a_broken_cache_of_complexes_costs_nothing(engine, content):
+    assert submit(engine, "--mem=1G").rc == 0
+    (engine.spool / "complexes").write_text(content)
+    assert requests(submit(engine, "--mem=1G", "-c2")) == ["mem=512M"]
+
+
 def test_no_memory_consumable_is_said_once(engine):
     (engine.log / "complexes").write_text("mem_total mt MEMORY <= YES NO 0 0\nslots s INT <= YES YES 1 1000\n")
     result = submit(engine, "--mem=1G")
