@@ -342,7 +342,10 @@ def test_hosts_of_a_file(engine):
 
 def test_memory_of_the_script_and_of_the_environment(engine):
     script = "#!/bin/sh\n#SBATCH --mem-per-cpu=5\n"
-    assert requests(submit(engine, script=script, env={"SBATCH_MEM_PER_NODE": "9"})) == ["mem=5M"]
+    result = submit(engine, script=script, env={"SBATCH_MEM_PER_NODE": "9"})
+    assert requests(result) == ["mem=5M"]
+    assert read_job_file(result.spools[0] / "job")["mem_per_node_mib"] == UNSET
+    assert requests(submit(engine, env={"SBATCH_MEM_PER_NODE": "9"})) == ["mem=9M"]
     result = submit(engine, "--mem=7", script=script)
     assert (result.rc, result.calls) == (1, [])
     assert result.stderr == (
