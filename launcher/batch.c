@@ -6,6 +6,7 @@
 #include "common/mem.h"
 #include "common/path.h"
 #include "common/spawn.h"
+#include "launcher/minded.h"
 #include "launcher/tree.h"
 #include "ocs/record.h"
 
@@ -93,9 +94,16 @@ static void write_script_end(struct batch *b)
 {
 	int code = WIFEXITED(b->status) ? WEXITSTATUS(b->status) : 0;
 	int signo = WIFSIGNALED(b->status) ? WTERMSIG(b->status) : 0;
-	const char *state = b->end == END_TIMEOUT ? "TIMEOUT" : b->end == END_CANCELLED ? "CANCELLED" :
-			    code || signo	  ? "FAILED" : "COMPLETED";
+	const char *state = code || signo ? "FAILED" : "COMPLETED";
 
+	if (b->end == END_TIMEOUT)
+		state = "TIMEOUT";
+	else if (b->end == END_DEADLINE)
+		state = "DEADLINE";
+	else if (b->end == END_CANCELLED)
+		state = "CANCELLED";
+	else if (b->end == END_REQUEUED)
+		state = "REQUEUED";
 	write_end(b, state, code, signo, NULL);
 }
 
@@ -173,6 +181,18 @@ static void on_signal_batch(void *arg, int signo, bool full)
 	limits_signal(arg, signo, full);
 }
 
+static const char *on_requeue(void *arg)
+{
+	struct batch *b = arg;
+
+	if (!b->job.requeue)
+		return "Requested operation is presently disabled";
+	if (b->script_pid < 0 || (b->end != END_NONE && b->end != END_REQUEUED))
+		return "Job/step already completing or completed";
+	limits_end_job(b, END_REQUEUED, 0);
+	return NULL;
+}
+
 /* A terminate_method of the site's, passed on by the minder: the mild form of a KILL. */
 static void on_signal(void *arg, int signo, pid_t sender)
 {
@@ -183,6 +203,25 @@ static void on_signal(void *arg, int signo, pid_t sender)
 
 /* --- the beginning --- */
 
+/*
+ * The engine's RESTARTED says only whether there was a run before. A file in the spool folder is a byte longer with each
+ * restart: runs may overlap, and appending never loses one.
+ */
+static int count_restarts(struct batch *b, struct error *err)
+{
+	char name[32] = "restarts";
+	struct stat st;
+	cleanup_fd int fd = -1;
+
+	if (b->alloc.engine_task)
+		snprintf(name, sizeof(name), "restarts.%u", b->alloc.engine_task);
+	fd = openat(b->spool.fd, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, ".", 1) != 1 || fstat(fd, &st) < 0)
+		return error_errno(err, "%s/%s", b->spool.dir, name);
+	b->alloc.restart = (uint32_t)st.st_size;
+	return 0;
+}
+
 static int load_job(struct batch *b, const char *spool_dir, struct error *err)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
@@ -192,7 +231,9 @@ static int load_job(struct batch *b, const char *spool_dir, struct error *err)
 	if (fd_read_file(b->spool.fd, "job", JOBSPEC_MAX, &text, err) < 0 ||
 	    jobspec_unpack(&b->job, text.buf, text.len, err) < 0)
 		return error_wrap(err, "%s", spool_dir);
-	return alloc_load(&b->alloc, &b->job, &b->engine, err);
+	if (alloc_load(&b->alloc, &b->job, &b->engine, err) < 0)
+		return -1;
+	return b->alloc.restart ? count_restarts(b, err) : 0;
 }
 
 static int make_job_dir(struct batch *b, struct error *err)
@@ -222,7 +263,7 @@ static void start_steps(struct batch *b)
 		.spool_dir = b->spool.dir,
 		.record_dirfd = b->record_fd,
 		.host = b->alloc.hosts[0].node_name,
-		.hooks = { on_cancel, on_signal_batch, b },
+		.hooks = { on_cancel, on_signal_batch, on_requeue, b },
 	};
 	struct error err = ERROR_INIT;
 
@@ -261,6 +302,10 @@ static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, b
 	rc = depend_gate(b, err);
 	if (rc > 0)
 		b->end = rc == GATE_NEVER ? END_NEVER : END_KILLED;
+	if (!rc && !limits_in_time(b)) {
+		b->end = END_DEADLINE;
+		rc = 1;
+	}
 	if (rc || output_open(b, err) < 0)
 		return -1;
 	log_set_fd(b->std_fd[2]);
@@ -275,7 +320,7 @@ static void remove_spool(struct batch *b)
 {
 	struct stat spool, records;
 
-	if (b->end == END_KILLED || b->job.array_count)
+	if (b->end == END_KILLED || b->end == END_REQUEUED || b->job.array_count)
 		return;
 	if (b->record_fd >= 0 && fstat(b->spool.fd, &spool) == 0 && fstat(b->record_fd, &records) == 0 &&
 	    spool.st_dev == records.st_dev && spool.st_ino == records.st_ino) {
@@ -329,11 +374,16 @@ static int fail(struct batch *b, bool launch, const struct error *err)
 	return 1;
 }
 
-/* What the job waited for can't come, or didn't in its life. Not 0, for who looks at the engine's accounting. */
+/*
+ * What the job waited for can't come, or didn't in its life, or came too late. Not 0, for who looks at the engine's
+ * accounting.
+ */
 static int end_unstarted(struct batch *b)
 {
 	if (b->end == END_NEVER)
 		write_end(b, "CANCELLED", 0, 0, "DependencyNeverSatisfied");
+	else if (b->end == END_DEADLINE)
+		write_end(b, "DEADLINE", 0, 0, "DeadLine");
 	else
 		write_end(b, "KILLED_BY_ENGINE", 0, SIGKILL, NULL);
 	depend_tell(b, false);
@@ -359,12 +409,17 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 		log_error("%s", err.text);
 	if (b->end != END_KILLED) {
 		write_script_end(b);
-		depend_tell(b, false);
+		/* one that starts again hasn't ended for those that wait for it */
+		if (b->end != END_REQUEUED)
+			depend_tell(b, false);
 	}
 	canary_stop(&b->canary, &b->loop);
 	tree_kill(NULL, 0);
 	remove_spool(b);
-	return spawn_exit_code(b->status);
+	if (b->end != END_REQUEUED)
+		return spawn_exit_code(b->status);
+	minded_requeue();
+	return MINDED_REQUEUE_CODE;
 }
 
 int batch_main(int argc, char **argv)

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 /* Why the job ends. The first reason stays. */
-enum batch_end { END_NONE, END_SCRIPT, END_TIMEOUT, END_CANCELLED, END_KILLED, END_NEVER };
+enum batch_end { END_NONE, END_SCRIPT, END_TIMEOUT, END_CANCELLED, END_KILLED, END_NEVER, END_REQUEUED, END_DEADLINE };
 
 struct batch {
 	struct loop loop;
@@ -49,6 +49,7 @@ struct batch {
 	int64_t limit_left, warning_left; /* ms, while suspended */
 	int64_t looked;                   /* when we last saw the clock */
 	bool suspended;
+	bool at_deadline;                 /* the limit is --deadline, earlier than --time */
 };
 
 /* --- batch_output.c --- */
@@ -69,7 +70,9 @@ int script_copy(struct batch *b, struct error *err);
 int script_start(struct batch *b, loop_child_fn on_end, struct error *err);
 
 /* --- batch_limits.c --- */
-/* Arms --time and --signal; the clock stands still while the job is suspended. */
+/* Can the job still end before its --deadline? */
+bool limits_in_time(const struct batch *b);
+/* Arms --time, --deadline and --signal; the clock stands still while the job is suspended. */
 void limits_start(struct batch *b);
 void limits_stop(struct batch *b);
 /* The engine stopped or continued the job. */

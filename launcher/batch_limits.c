@@ -41,8 +41,15 @@ static void announce(const struct batch *b, const char *why)
 
 	if (localtime_r(&now, &tm))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	log_error("*** JOB %" PRIu64 " ON %s CANCELLED AT %s%s ***", b->alloc.job_id, b->alloc.hosts[0].node_name, text,
-		  why);
+	log_error("*** JOB %" PRIu64 " ON %s CANCELLED AT %s%s ***", b->alloc.job_id,
+		  b->alloc.hosts[0].node_name, text, why);
+}
+
+static const char *reason_of(enum batch_end why)
+{
+	if (why == END_TIMEOUT || why == END_DEADLINE)
+		return " DUE TO TIME LIMIT";
+	return why == END_REQUEUED ? " DUE TO JOB REQUEUE" : "";
 }
 
 void limits_end_job(struct batch *b, enum batch_end why, int64_t by)
@@ -52,7 +59,7 @@ void limits_end_job(struct batch *b, enum batch_end why, int64_t by)
 	b->end = why;
 	b->cancelled_by = by;
 	limits_stop(b);
-	announce(b, why == END_TIMEOUT ? " DUE TO TIME LIMIT" : "");
+	announce(b, reason_of(why));
 	if (b->steps)
 		steps_signal(b->steps, -1, SIGTERM);
 	limits_signal(b, SIGTERM, true);
@@ -63,18 +70,26 @@ void limits_end_job(struct batch *b, enum batch_end why, int64_t by)
 
 static void on_limit(void *arg)
 {
-	limits_end_job(arg, END_TIMEOUT, 0);
+	const struct batch *b = arg;
+
+	limits_end_job(arg, b->at_deadline ? END_DEADLINE : END_TIMEOUT, 0);
 }
 
-/* --signal: B: is for the script alone, without it only the steps get it. */
+static void warn(struct batch *b, int signo)
+{
+	if (b->job.signal_batch_only)
+		limits_signal(b, signo, false);
+	else if (b->steps)
+		steps_signal(b->steps, -1, signo);
+}
+
+/* --signal: B: is for the script alone, without it only the steps get it; what is stopped must go on to see it. */
 static void on_warning(void *arg)
 {
 	struct batch *b = arg;
 
-	if (b->job.signal_batch_only)
-		limits_signal(b, (int)b->job.signal_number, false);
-	else if (b->steps)
-		steps_signal(b->steps, -1, (int)b->job.signal_number);
+	warn(b, SIGCONT);
+	warn(b, (int)b->job.signal_number);
 }
 
 static void on_look(void *arg)
@@ -95,9 +110,30 @@ static void arm(struct batch *b, int64_t limit_ms, int64_t warning_ms)
 		on_look(b);
 }
 
+bool limits_in_time(const struct batch *b)
+{
+	const struct jobspec *j = &b->job;
+	int64_t least = j->time_min ? j->time_min : j->time_limit;
+
+	if (!j->deadline)
+		return true;
+	return j->deadline - time(NULL) >= (least == DURATION_INFINITE || least < 1 ? 1 : least);
+}
+
+/* s from now. */
+static int64_t first_limit(struct batch *b)
+{
+	int64_t limit = b->job.time_limit, left = b->job.deadline - time(NULL);
+
+	if (!b->job.deadline || (limit > 0 && limit <= left))
+		return limit;
+	b->at_deadline = true;
+	return left > 1 ? left : 1;
+}
+
 void limits_start(struct batch *b)
 {
-	int64_t limit = b->job.time_limit, warning;
+	int64_t limit = first_limit(b), warning;
 
 	if (limit == DURATION_INFINITE || limit <= 0 || limit > INT64_MAX / 1000)
 		return;
@@ -145,6 +181,11 @@ void limits_suspend(struct batch *b, bool stopped)
 		b->warning_left = left(&b->warning, 0);
 		limits_stop(b);
 	} else {
+		int64_t left_s = b->job.deadline - time(NULL);
+
+		/* a deadline doesn't wait for a suspended job */
+		if (b->at_deadline)
+			b->limit_left = left_s > 0 ? left_s * 1000 : 0;
 		arm(b, b->limit_left, b->warning_left);
 	}
 }

@@ -28,7 +28,8 @@ struct ctl_run {
 
 static int usage(void)
 {
-	log_error("usage: shim-launch ctl SPOOLDIR [task=N] cancel UID | signal N batch|full|STEP | ping");
+	log_error(
+		"usage: shim-launch ctl SPOOLDIR [task=N] cancel UID | signal N batch|full|STEP | requeue | ping");
 	return CTL_REFUSED;
 }
 
@@ -65,6 +66,10 @@ static bool parse_command(struct ctl_run *r, int argc, char **argv)
 
 	if (argc == 1 && !strcmp(argv[0], "ping")) {
 		r->command.type = FRAME_CTL_PING;
+		return true;
+	}
+	if (argc == 1 && !strcmp(argv[0], "requeue")) {
+		r->command.type = FRAME_CTL_REQUEUE;
 		return true;
 	}
 	if (argc == 2 && !strcmp(argv[0], "cancel") && parse_number(argv[1], &n)) {

@@ -17,15 +17,24 @@ void minded_attach(void)
 
 	unsetenv("SOO_MINDER_FD");
 	/* the variable may be anybody's: only a pipe is what we look for */
-	if (fd > STDERR_FILENO && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fd_set_cloexec(fd, true) == 0)
+	if (fd > STDERR_FILENO && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
+	    fd_set_cloexec(fd, true) == 0)
 		minder_fd = fd;
+}
+
+static void tell(int word)
+{
+	/* an int is far below PIPE_BUF: whole or not at all */
+	if (minder_fd >= 0 && write(minder_fd, &word, sizeof(word)) < 0)
+		minder_fd = -1;
 }
 
 void minded_tell(pid_t script)
 {
-	int pid = (int)script;
+	tell((int)script);
+}
 
-	/* an int is far below PIPE_BUF: whole or not at all */
-	if (minder_fd >= 0 && write(minder_fd, &pid, sizeof(pid)) < 0)
-		minder_fd = -1;
+void minded_requeue(void)
+{
+	tell(-1);
 }

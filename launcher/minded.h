@@ -9,5 +9,8 @@
 void minded_attach(void);
 /* pid is the script: should we die, the minder waits for it. */
 void minded_tell(pid_t script);
+/* Our exit code 99 is meant: the engine is to start the job again. */
+#define MINDED_REQUEUE_CODE 99
+void minded_requeue(void);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * minder PROGRAM ARG...: the process that the engine sees as its child, above the supervisor and above each agent.
  * It starts PROGRAM and ends with its exit code, but
- *  - 99 and 100, which mean "reschedule for ever" and "error state" to the engine, become 1;
+ *  - 99 and 100, which mean "reschedule" and "error state" to the engine, become 1; a 99 that PROGRAM has announced
+ *    stays: scontrol requeue;
  *  - a death by a signal becomes 128 + signal: a task that dies by a signal makes the engine kill the whole job;
  *  - PROGRAM's own death is not the job's: when the script that it started still lives, the minder inherits it (it is
  *    a subreaper), waits for it and ends with the script's code. "PROGRAM guard PID" then follows the engine's signals
@@ -21,7 +22,7 @@
 
 extern char **environ;
 
-/* Through this pipe PROGRAM names its script: the pid as an int. The variable holds the number of our end. */
+/* Through this pipe PROGRAM names its script: the pid as an int; -1 announces a 99. The variable holds our end's number. */
 #define PIPE_VARIABLE "SOO_MINDER_FD"
 /* What the guard may take to end everything; past it we end without it. */
 #define GUARD_SECONDS 10
@@ -44,8 +45,8 @@ static void say(const char *a, const char *b, const char *c)
 {
 	static const char name[] = "slurm-on-ocs: error: ";
 
-	if (write(2, name, sizeof(name) - 1) < 0 || write(2, a, strlen(a)) < 0 || write(2, b, strlen(b)) < 0 ||
-	    write(2, c, strlen(c)) < 0 || write(2, "\n", 1) < 0) {
+	if (write(2, name, sizeof(name) - 1) < 0 || write(2, a, strlen(a)) < 0 ||
+	    write(2, b, strlen(b)) < 0 || write(2, c, strlen(c)) < 0 || write(2, "\n", 1) < 0) {
 		/* nobody left to tell */
 	}
 }
@@ -88,10 +89,12 @@ static _Noreturn void run(char **argv, int fd, const sigset_t *mask)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static int code_of(int status)
+static int code_of(int status, bool requeue)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 
+	if (code == 99 && requeue)
+		return code;
 	return code == 99 || code == 100 ? 1 : code;
 }
 
@@ -155,6 +158,21 @@ static void end_guard(pid_t guard)
 	alarm(0);
 }
 
+/* What PROGRAM told us: pid of its script (0: none), and whether its 99 is meant. */
+static pid_t read_words(int fd, bool *requeue)
+{
+	pid_t script = 0;
+	int word;
+
+	while (read(fd, &word, sizeof(word)) == sizeof(word)) {
+		if (word < 0)
+			*requeue = true;
+		else
+			script = (pid_t)word;
+	}
+	return script;
+}
+
 /* PROGRAM is dead; does its script live, or wait to be reaped? Then that's now our child. */
 static bool inherited(pid_t script)
 {
@@ -182,7 +200,8 @@ int main(int argc, char **argv)
 {
 	int pipe_fds[2] = { -1, -1 };
 	sigset_t all, mask;
-	pid_t script = 0, guard = -1;
+	pid_t script, guard = -1;
+	bool requeue = false;
 	int status = 0, code;
 
 	if (argc < 2) {
@@ -206,13 +225,12 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	wait_for(program, &status);
 	program = 0;
-	code = code_of(status);
-	while (read(pipe_fds[0], &script, sizeof(script)) == sizeof(script))
-		continue;
+	script = read_words(pipe_fds[0], &requeue);
+	code = code_of(status, requeue);
 	if (inherited(script)) {
 		guard = start_guard(argv[1], script);
 		if (wait_for(script, &status) == 0)
-			code = code_of(status);
+			code = code_of(status, false);
 		kill(-script, SIGKILL);
 	} else if (WIFSIGNALED(status)) {
 		guard = start_guard(argv[1], 0);

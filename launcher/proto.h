@@ -70,6 +70,7 @@ enum frame_type {
 	FRAME_CTL_PING = 62,
 	FRAME_CTL_OK = 63,
 	FRAME_CTL_ERROR = 64, /* text */
+	FRAME_CTL_REQUEUE = 65,
 };
 
 enum frame_flags {

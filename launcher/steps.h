@@ -20,6 +20,8 @@ struct steps_hooks {
 	void (*cancel)(void *arg, uid_t by);
 	/* `ctl signal N batch|full`: to the script alone, or to it and all that it started on this host */
 	void (*signal_batch)(void *arg, int signo, bool full);
+	/* `ctl requeue`: end the job, and let the engine start it again. NULL, or why not */
+	const char *(*requeue)(void *arg);
 	void *arg;
 };
 

@@ -108,7 +108,8 @@ static void on_frame(void *arg, const struct frame *f)
 	struct ctl *c = arg;
 	struct steps *s = c->steps;
 	struct unpack u = UNPACK_INIT(f->payload, f->length);
-	uint32_t first = f->type == FRAME_CTL_PING ? 0 : unpack_u32(&u);
+	bool has_number = f->type == FRAME_CTL_CANCEL || f->type == FRAME_CTL_SIGNAL;
+	uint32_t first = has_number ? unpack_u32(&u) : 0;
 	int64_t target = f->type == FRAME_CTL_SIGNAL ? (int64_t)unpack_u64(&u) : 0;
 
 	if (unpack_done(&u, "command", NULL) < 0) {
@@ -125,6 +126,9 @@ static void on_frame(void *arg, const struct frame *f)
 		break;
 	case FRAME_CTL_SIGNAL:
 		reply(c, do_signal(s, first, target));
+		break;
+	case FRAME_CTL_REQUEUE:
+		reply(c, s->cfg.hooks.requeue(s->cfg.hooks.arg));
 		break;
 	default:
 		reply(c, "no such command");

@@ -103,6 +103,8 @@ void jobspec_pack(const struct jobspec *j, struct strbuf *out)
 	pack_u8(out, j->signal_batch_only);
 	pack_array(j, out);
 	pack_u8(out, j->requeue);
+	pack_u64(out, (uint64_t)j->deadline);
+	pack_u64(out, (uint64_t)j->time_min);
 	pack_launch(&j->launch, out);
 }
 
@@ -162,6 +164,8 @@ static void unpack_numbers(struct jobspec *j, struct unpack *u)
 	j->signal_batch_only = unpack_u8(u);
 	unpack_array(j, u);
 	j->requeue = unpack_u8(u);
+	j->deadline = (int64_t)unpack_u64(u);
+	j->time_min = (int64_t)unpack_u64(u);
 	unpack_launch(&j->launch, u);
 }
 

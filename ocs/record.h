@@ -7,15 +7,17 @@
  * (engine id), "task" (0: no array), "restart" (0..).
  *   submit      name, partition, account, qos, comment, user, uid, nodes, ntasks, cpus_per_task, time_limit,
  *               work_dir, command (no arguments: all may read this), std_out, std_err, array (index list), array_limit (of
- *               elements at a time; absent: none), spool (uuid), dependency (as
+ *               elements at a time; absent: none), spool (uuid), time_min, begin, deadline, nice, wckey (where they
+ *               were given), requeue (0, 1), dependency (as
  *               --dependency has it, without what was met at the submission; absent: none)
  *   start       host, queue, nodes (list), slots (a number for each of nodes), pid
  *   step_start  step, name, nodes, ntasks, command
  *   step_end    step, state, code, signal, utime, stime, maxrss (rusage of the ranks; s, s, KiB)
  *   end         state, code, signal (of the script), by (uid of a cancel), reason. state: COMPLETED, FAILED, TIMEOUT
- *               (ended at its time limit), CANCELLED (we were asked to), or KILLED_BY_ENGINE: qdel, h_rt and a
- *               reschedule look the same from inside the job, so that one is neutral; a reader finds the state by a
- *               cancel line, a later restart's start line, or the engine's accounting. reason: JobLaunchFailure
+ *               (ended at its time limit), DEADLINE (--deadline; reason DeadLine: it came too late to start), REQUEUED
+ *               (ended to be started again: another run follows, unless the job is deleted first), CANCELLED (we were
+ *               asked to), or KILLED_BY_ENGINE: qdel, h_rt and a reschedule look the same from inside the job, so that
+ *               one is neutral; a reader finds the state by a cancel line, a later restart's start line, or the engine's accounting. reason: JobLaunchFailure
  *               (FAILED, code 0, signal 53: the script was not started), DependencyNeverSatisfied (CANCELLED: neither;
  *               by whoever found it out, of an array as a whole in task 0); else absent
  *   cancel      by (uid): written by scancel before it turns to the engine

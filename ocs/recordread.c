@@ -195,6 +195,11 @@ static void on_submit(struct record_job *j, json_t *o, double now)
 	j->ntasks = get_count(o, "ntasks");
 	j->cpus_per_task = get_count(o, "cpus_per_task");
 	j->time_limit = limit <= 0 || limit == INT64_MAX ? RECORD_UNSET : limit;
+	j->time_min = get_int(o, "time_min", 0);
+	j->begin = get_int(o, "begin", 0);
+	j->deadline = get_int(o, "deadline", 0);
+	j->nice = get_int(o, "nice", 0);
+	j->requeue = get_int(o, "requeue", 1) != 0;
 	get_numbers(o, "array", MAX_ARRAY, &j->array, &j->narray);
 	j->array_limit = get_u32(o, "array_limit");
 }

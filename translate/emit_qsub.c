@@ -96,6 +96,25 @@ static void add_begin(int64_t when, struct argvec *argv)
 		argvec_pushl(argv, "-a", text, NULL);
 }
 
+/* b, e and a: at its start, its end, and when the engine aborts or reschedules it. */
+static void add_mail(const struct request *r, struct argvec *argv)
+{
+	char letters[4] = "";
+	size_t n = 0;
+
+	if (r->mail & MAIL_BEGIN)
+		letters[n++] = 'b';
+	if (r->mail & MAIL_END)
+		letters[n++] = 'e';
+	if (r->mail & (MAIL_FAIL | MAIL_REQUEUE))
+		letters[n++] = 'a';
+	if (!n)
+		return;
+	argvec_pushl(argv, "-m", letters, NULL);
+	if (r->mail_user && *r->mail_user)
+		argvec_pushl(argv, "-M", r->mail_user, NULL);
+}
+
 static void add_options(const struct qsub_input *in, struct argvec *argv)
 {
 	const struct request *r = in->request;
@@ -114,8 +133,11 @@ static void add_options(const struct qsub_input *in, struct argvec *argv)
 		argvec_pushf(argv, "h_rt=%" PRId64, in->h_rt);
 	}
 	add_resources(in, argv);
-	if (r->requeue >= 0)
-		argvec_pushl(argv, "-r", r->requeue ? "y" : "n", NULL);
+	/* The default is Slurm's (JobRequeue=1): when its host dies, a job may start again. */
+	argvec_pushl(argv, "-r", r->requeue ? "y" : "n", NULL);
+	if (in->reservation)
+		argvec_pushl(argv, "-ar", in->reservation, NULL);
+	add_mail(r, argv);
 	if (r->account && *r->account)
 		argvec_pushl(argv, "-A", r->account, NULL);
 	if (r->nice > 0) {

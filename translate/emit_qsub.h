@@ -21,6 +21,7 @@ struct qsub_input {
 	const struct argvec *resources; /* "gpu=2": for -l; NULL: none */
 	const char *hosts;              /* value of -l h=; NULL: any */
 	const char *master;             /* the host of the first task; NULL: any */
+	const char *reservation;        /* number of the engine's; NULL: none */
 	const char *options; /* file with more options (-@); NULL: none */
 	const char *script;  /* path of the stub; NULL: verify only */
 	bool unverified;     /* taken as it is, even where no host could run it now */

@@ -68,6 +68,20 @@ uint32_t job_index(const struct job *j)
 	return record_array_index(j->record, j->positions[0]);
 }
 
+time_t job_eligible(const struct job *j)
+{
+	time_t begin = j->record ? (time_t)j->record->begin : 0;
+
+	return begin > j->submitted ? begin : j->submitted;
+}
+
+uint32_t job_restarts(const struct job *j)
+{
+	if (!j->run)
+		return 0;
+	return j->run->restart + (j->state == JOB_PENDING);
+}
+
 uint64_t job_number(const struct job *j)
 {
 	return j->is_array && !j->is_group ? j->id * ELEMENT_FACTOR + j->positions[0] : j->id;

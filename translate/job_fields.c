@@ -361,9 +361,19 @@ static void dependency(const struct job_view *v, struct strbuf *out)
 	}
 }
 
+static void eligible_time(const struct job_view *v, struct strbuf *out)
+{
+	job_time_text(job_eligible(v->job), out);
+}
+
+static void deadline(const struct job_view *v, struct strbuf *out)
+{
+	job_time_text(v->job->record ? (time_t)v->job->record->deadline : 0, out);
+}
+
 static void restarts(const struct job_view *v, struct strbuf *out)
 {
-	strbuf_addf(out, "%u", v->job->run ? v->job->run->restart : 0);
+	strbuf_addf(out, "%u", job_restarts(v->job));
 }
 
 /* A wait status, as Slurm has it. */
@@ -474,10 +484,10 @@ static const struct job_field fields[] = {
 	{ 0, "Container", "CONTAINER", .constant = "(null)" },
 	{ 0, "cpus-per-task", "CPUS_PER_TASK", cpus_per_task },
 	{ 0, "cpus-per-tres", "CPUS_PER_TRES", .constant = "N/A" },
-	{ 0, "Deadline", "DEADLINE", .constant = "N/A" },
+	{ 0, "Deadline", "DEADLINE", deadline },
 	{ 0, "DelayBoot", "DELAY_BOOT", .constant = "0:00" },
 	{ 0, "DerivedEC", "DERIVED_EC", .constant = "0" },
-	{ 0, "EligibleTime", "ELIGIBLE_TIME", submit_time },
+	{ 0, "EligibleTime", "ELIGIBLE_TIME", eligible_time },
 	{ 0, "exit_code", "EXIT_CODE", exit_code },
 	{ 0, "HetJobID", "HET_JOB_ID", .constant = "N/A" },
 	{ 0, "HetJobOffset", "HET_JOB_OFFSET", .constant = "N/A" },

@@ -361,6 +361,8 @@ static void name_reasons(struct jobs *jobs)
 			j->reason = reason_of_hold(jobs, j);
 		else if (verdict == DEPEND_OPEN)
 			j->reason = "Dependency"; /* on a time */
+		else if (j->record && j->record->begin > jobs->now)
+			j->reason = "BeginTime";
 		else if (is_at_limit(jobs, j))
 			j->reason = "JobArrayTaskLimit";
 		else if (j->engine->priority == 0)
@@ -393,6 +395,9 @@ enum job_state job_state_of_run(const struct record_job *r, const struct record_
 		return JOB_CANCELLED;
 	if (!run->state || !strcmp(run->state, "KILLED_BY_ENGINE"))
 		return state_of_kill(r, run);
+	/* deleted while it waited for its next run */
+	if (!strcmp(run->state, "REQUEUED"))
+		return JOB_CANCELLED;
 	s = job_state_parse(run->state, strlen(run->state));
 	return s == JOB_STATES ? JOB_FAILED : s;
 }
@@ -401,6 +406,8 @@ static const char *reason_of_end(const struct job *j)
 {
 	if (j->state == JOB_TIMEOUT)
 		return "TimeLimit";
+	if (j->state == JOB_DEADLINE)
+		return "DeadLine";
 	const struct record_run *run = j->run ? j->run : record_last_run(j->record, 0);
 
 	if (j->state == JOB_CANCELLED && run && run->reason)

@@ -107,6 +107,8 @@ uint32_t job_index(const struct job *j); /* Slurm's index of an element */
 /* Names of its hosts, Slurm's order. */
 void job_hosts(const struct job *j, struct hostlist *out);
 const char *job_title(const struct job *j); /* its name */
+time_t job_eligible(const struct job *j);   /* the earliest start: --begin, else its submission */
+uint32_t job_restarts(const struct job *j); /* one that waits to be started again counts already */
 /* Does id name this row, or a part of it? */
 bool job_has_id(const struct job *j, const struct job_id *id);
 

@@ -39,6 +39,10 @@ void request_release(struct request *r)
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		counted_list_release(lists[i]);
 	free(r->dependency);
+	free(r->mail_user);
+	free(r->reservation);
+	free(r->export_file);
+	free(r->wckey);
 	free(r->array.index);
 	*r = (struct request){ 0 };
 }

@@ -52,6 +52,16 @@ struct counted_list {
 	size_t n;
 };
 
+/* --mail-type */
+enum mail_event {
+	MAIL_BEGIN = 1 << 0,
+	MAIL_END = 1 << 1,
+	MAIL_FAIL = 1 << 2,
+	MAIL_REQUEUE = 1 << 3,
+	MAIL_ARRAY_TASKS = 1 << 4, /* the engine tells of each element anyway */
+	MAIL_TIME_LIMIT = 1 << 5,
+};
+
 struct request {
 	char *account, *chdir, *clusters, *comment, *distribution, *export_spec, *name, *partition, *qos;
 	char *std_in, *std_out, *std_err; /* patterns, as given; NULL: not given */
@@ -73,6 +83,11 @@ struct request {
 	uint32_t cpus_per_gpu; /* REQUEST_UNSET: not given */
 	char *nodelist, *exclude, *constraint;
 	bool exclusive;
+	int64_t begin, deadline; /* s since the epoch; 0: none */
+	int64_t time_min;        /* s; 0: not given */
+	unsigned mail;           /* enum mail_event */
+	char *mail_user, *reservation, *export_file, *wckey;
+	bool wait;
 
 	/* by request_finish(): what --nodes and the others come to */
 	uint32_t tasks; /* in all, as scontrol's NumTasks */
@@ -92,6 +107,9 @@ int request_finish(struct request *r, char **warning, struct error *err);
 
 /* Options of which Slurm takes only one; the text stands behind "sbatch: fatal: ". */
 int request_conflicts(const struct request *r, struct error *err);
+
+/* --deadline, --begin, --time and --time-min together, at the time now (s since the epoch). -1 with Slurm's words. */
+int request_check_times(const struct request *r, int64_t now, struct error *err);
 
 extern const struct opt_tool sbatch_options;
 
@@ -113,10 +131,14 @@ int parse_exclusive(const struct opt_context *ctx, struct error *err); /* bool *
 int parse_nodelist(const struct opt_context *ctx, struct error *err);  /* char *: host names with commas */
 int parse_nodefile(const struct opt_context *ctx, struct error *err);  /* the same */
 void counted_list_release(struct counted_list *l);
+/* --- the same, of value_timing.c --- */
+int parse_when(const struct opt_context *ctx, struct error *err);      /* int64_t: s since the epoch */
+int parse_time_min(const struct opt_context *ctx, struct error *err);  /* int64_t */
+int parse_mail_type(const struct opt_context *ctx, struct error *err); /* unsigned: enum mail_event */
+int check_priority(const struct opt_context *ctx, struct error *err);
 /* Checks alone, for values that are refused or ignored. */
 int check_size(const struct opt_context *ctx, struct error *err);
 int check_number(const struct opt_context *ctx, struct error *err);
-int check_duration(const struct opt_context *ctx, struct error *err);
 int check_root(const struct opt_context *ctx, struct error *err);
 int check_no_kill(const struct opt_context *ctx, struct error *err);
 int check_exclusive(const struct opt_context *ctx, struct error *err);

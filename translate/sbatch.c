@@ -7,13 +7,16 @@
 #include "translate/applet.h"
 #include "translate/directive.h"
 #include "translate/export.h"
+#include "translate/export_file.h"
 #include "translate/login_env.h"
 #include "translate/submit.h"
+#include "translate/wait_job.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define MAX_SCRIPT (64 << 20) /* bytes: more is no script */
 #define WRAP_HEAD "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n"
@@ -213,7 +216,7 @@ static int test_only(struct submission *s)
 			 strncmp(words, "Batch job submission failed: ", 29) ? words : words + 29);
 		return 1;
 	}
-	log_info("Job can start: %s", *answer ? answer : "the engine has no objection");
+	log_info("%s", answer);
 	return 0;
 }
 
@@ -247,19 +250,22 @@ static int check_array(const struct request *r, const struct conf *conf, struct 
 	return error_set(err, ERR_VALUE, "Batch job submission failed: Invalid job array specification");
 }
 
+/* The exit code. */
 static int submit_and_print(struct submission *s)
 {
+	const struct request *r = s->request;
 	struct error err = ERROR_INIT;
 	uint64_t job_id;
 
-	job_environment(s->request, &s->env);
-	if (submit_job(s, &job_id, &err) < 0) {
+	job_environment(r, &s->env);
+	if ((r->export_file && export_file_read(r->export_file, &s->env, &err) < 0) ||
+	    submit_job(s, &job_id, &err) < 0) {
 		opt_log_error(&err);
 		return 1;
 	}
-	print_job(s->request, s->conf, job_id);
+	print_job(r, s->conf, job_id);
 	submit_sweep(s->conf);
-	return 0;
+	return r->wait ? wait_for_job(s->conf, job_id) : 0;
 }
 
 static int submit(struct request *r, const struct script *script, int nargs, char **args, const char *cwd)
@@ -286,7 +292,8 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 		return 1;
 	}
 	if (check_cluster(r, s.conf, &err) < 0 || check_array(r, s.conf, &err) < 0 ||
-	    request_finish(r, &warning, &err) < 0) {
+	    request_finish(r, &warning, &err) < 0 ||
+	    request_check_times(r, time(NULL), &err) < 0) {
 		opt_log_error(&err);
 		return 1;
 	}

@@ -30,6 +30,7 @@ static void print_usage(void)
 	puts("Commands:");
 	puts("  show hostnames|hostlist|hostlistsorted [LIST]   host lists, both ways");
 	puts("  show job [ID]                                    jobs in full");
+	puts("  requeue|requeuehold ID...                        running jobs: end, and start again");
 	puts("  hold|uhold|release ID|jobname=NAME...            pending jobs");
 	puts("  ping, version, help");
 }
@@ -126,6 +127,20 @@ static int run_release(const struct scontrol_options *o, const struct command *c
 	return hold_all(o, HOLD_RELEASE, argc, argv);
 }
 
+static int run_requeue(const struct scontrol_options *o, const struct command *c, int argc, char **argv)
+{
+	bool hold = !strcmp(c->name, "requeuehold");
+	int rc = 0;
+
+	(void)o;
+	for (int i = 1; i < argc; i++) {
+		/* requeuehold State=SpecialExit 7: that state is shown only */
+		if (!hold || strncasecmp(argv[i], "state=", 6))
+			rc |= scontrol_requeue(argv[i], hold);
+	}
+	return rc;
+}
+
 static int run_version(const struct scontrol_options *o, const struct command *c, int argc, char **argv)
 {
 	(void)o, (void)c, (void)argc, (void)argv;
@@ -188,7 +203,6 @@ static int run_refused(const struct scontrol_options *o, const struct command *c
 	{                                                                                                    \
 		name, shortest, run_refused, 0, why                                                          \
 	}
-#define TWICE "the engine would run the old and the new copy at once; cancel the job, and submit it again"
 #define ADMIN "an administrator of the engine does that with qconf and qmod"
 
 static const struct command commands[] = {
@@ -217,8 +231,8 @@ static const struct command commands[] = {
 	REFUSED("pidinfo", 3, "use ps(1)"),
 	REFUSED("reboot", 3, ADMIN),
 	REFUSED("reconfigure", 3, ADMIN),
-	{ "requeue", 3, run_refused, 1, TWICE },
-	{ "requeuehold", 7, run_refused, 1, TWICE " with --hold" },
+	{ "requeue", 3, run_requeue, 1, NULL },
+	{ "requeuehold", 8, run_requeue, 1, NULL },
 	REFUSED("resume", 3, "use qmod -usj"),
 	REFUSED("schedloglevel", 3, ADMIN),
 	REFUSED("setdebug", 8, ADMIN),

@@ -19,6 +19,8 @@ int scontrol_show_job(const struct scontrol_options *o, const char *id);
 /* `show step` has no other words than these; `hold`, `uhold`, `release` WORD. The exit code. */
 enum hold_action { HOLD_ANY, HOLD_USER, HOLD_RELEASE };
 int scontrol_hold(const struct scontrol_options *o, enum hold_action action, const char *word);
+/* `requeue`, `requeuehold` (hold) WORD: ids with commas between. The exit code. */
+int scontrol_requeue(const char *word, bool hold);
 /* One job as scontrol prints it. */
 void scontrol_format_job(const struct job_view *v, const struct scontrol_options *o, struct strbuf *out);
 

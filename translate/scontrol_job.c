@@ -63,7 +63,7 @@ static void add_owner(const struct job_view *v, const struct scontrol_options *o
 	next_line(o, out);
 	strbuf_addstr(out, "Priority=");
 	add_field(v, 'Q', out);
-	strbuf_addstr(out, " Nice=0 Account=");
+	strbuf_addf(out, " Nice=%" PRId64 " Account=", j->record ? j->record->nice : 0);
 	add_field(v, 'a', out);
 	strbuf_addstr(out, " QOS=");
 	add_field(v, 'q', out);
@@ -79,15 +79,15 @@ static void add_reason(const char *reason, struct strbuf *out)
 static void add_state(const struct job_view *v, const struct scontrol_options *o, struct strbuf *out)
 {
 	const struct record_run *run = v->job->run;
-	bool ended = run && run->state;
+	bool ended = run && run->state && v->job->state != JOB_PENDING;
 
 	strbuf_addf(out, "JobState=%s Reason=", job_state_long(v->job->state));
 	add_reason(v->job->reason, out);
 	strbuf_addstr(out, " Dependency=");
 	add_field(v, 'E', out);
 	next_line(o, out);
-	strbuf_addf(out, "Requeue=0 Restarts=%u BatchFlag=1 Reboot=0 ExitCode=%" PRId64 ":%" PRId64,
-		    run ? run->restart : 0, ended ? run->code : 0, ended ? run->signal : 0);
+	strbuf_addf(out, "Requeue=%d Restarts=%u BatchFlag=1 Reboot=0 ExitCode=%" PRId64 ":%" PRId64,
+		    v->job->record && v->job->record->requeue, job_restarts(v->job), ended ? run->code : 0, ended ? run->signal : 0);
 	if (o->details) {
 		next_line(o, out);
 		strbuf_addstr(out, "DerivedExitCode=0:0");
@@ -107,17 +107,19 @@ static void add_times(const struct job_view *v, const struct scontrol_options *o
 	int64_t used = job_time_used(j, v->now);
 	cleanup_free char *run = used ? duration_format(used) : xstrdup("00:00:00");
 	cleanup_free char *limit = duration_format(j->time_limit < 0 ? DURATION_INFINITE : j->time_limit);
+	cleanup_free char *least = j->record && j->record->time_min ? duration_format(j->record->time_min) : NULL;
 
-	strbuf_addf(out, "RunTime=%s TimeLimit=%s TimeMin=N/A", run, limit);
+	strbuf_addf(out, "RunTime=%s TimeLimit=%s TimeMin=%s", run, limit, least ? least : "N/A");
 	next_line(o, out);
 	add_time("SubmitTime", j->submitted, out);
-	add_time(" EligibleTime", j->submitted, out);
+	add_time(" EligibleTime", job_eligible(j), out);
 	next_line(o, out);
-	add_time("AccrueTime", j->submitted, out);
+	add_time("AccrueTime", job_eligible(j), out);
 	next_line(o, out);
 	add_time("StartTime", j->started, out);
 	add_time(" EndTime", end_of(j), out);
-	strbuf_addstr(out, " Deadline=N/A");
+	strbuf_addstr(out, " Deadline=");
+	job_time_text(j->record ? (time_t)j->record->deadline : 0, out);
 	next_line(o, out);
 	strbuf_addstr(out, "SuspendTime=None SecsPreSuspend=0");
 	add_time(" LastSchedEval", j->started ? j->started : j->submitted, out);

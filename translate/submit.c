@@ -13,6 +13,7 @@
 #include "translate/depend_submit.h"
 #include "translate/emit_qsub.h"
 #include "translate/place.h"
+#include "translate/reservation.h"
 #include "translate/stub.h"
 #include "translate/verify.h"
 
@@ -22,6 +23,7 @@
 #include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define SWEEP_INTERVAL (60 * 60) /* s */
 #define SWEEP_AGE (24 * 60 * 60) /* s without a change in the folder */
@@ -46,6 +48,7 @@ struct attempt {
 	struct error refusal; /* why there is no other PE; empty: that's not it */
 	struct strbuf reasons; /* why no queue is suitable */
 	bool asked, unverified;
+	char *reservation; /* the engine's number; NULL: none */
 	char *options; /* path of the file with options for qsub */
 	char *stub;    /* path */
 	char *work_dir;
@@ -59,6 +62,7 @@ static void attempt_release(struct attempt *a)
 	strbuf_release(&a->reasons);
 	free(a->root);
 	free(a->cluster);
+	free(a->reservation);
 	free(a->options);
 	free(a->stub);
 	free(a->work_dir);
@@ -168,7 +172,9 @@ static void fill_jobspec(struct jobspec *j, const struct attempt *a)
 	j->signal_number = r->signal.number;
 	j->signal_before = r->signal.before;
 	j->signal_batch_only = r->signal.batch_only;
-	j->requeue = r->requeue > 0;
+	j->requeue = r->requeue != 0;
+	j->deadline = r->deadline;
+	j->time_min = r->time_min;
 	fill_resources(j, a);
 	if (r->array.count) {
 		j->array_index = xmemdup(r->array.index, r->array.count * sizeof(*r->array.index));
@@ -248,6 +254,14 @@ static void client_environment(struct env *out)
 			env_set(out, names[i], getenv(names[i]));
 }
 
+/* --begin, and what the dependency adds ("after:7+10"). */
+static int64_t not_before(const struct attempt *a)
+{
+	int64_t begin = a->s->request->begin, other = a->depend.holds.begin;
+
+	return begin > other ? begin : other;
+}
+
 /* verify: asks whether the job could run, submits nothing. */
 static int run_qsub(struct attempt *a, int64_t h_rt, bool verify, struct engine_answer *answer, struct error *err)
 {
@@ -261,10 +275,11 @@ static int run_qsub(struct attempt *a, int64_t h_rt, bool verify, struct engine_
 		.h_rt = h_rt,
 		.hold = a->depend.holds.jobs,
 		.hold_arrays = a->depend.holds.arrays,
-		.not_before = a->depend.holds.begin,
+		.not_before = not_before(a),
 		.resources = &a->place.resources.requests,
 		.hosts = a->place.hosts.request,
 		.master = a->place.hosts.master,
+		.reservation = a->reservation,
 		.options = verify ? NULL : a->options,
 		.script = verify ? NULL : a->stub,
 		.unverified = a->unverified,
@@ -448,6 +463,22 @@ static void add_dependency(struct record *rec, const struct depend *list)
 		record_str(rec, "dependency", text.buf);
 }
 
+/* What scontrol shows of when and how often it may run. */
+static void add_times(struct record *rec, const struct request *r)
+{
+	if (r->time_min)
+		record_int(rec, "time_min", r->time_min);
+	if (r->begin)
+		record_int(rec, "begin", r->begin);
+	if (r->deadline)
+		record_int(rec, "deadline", r->deadline);
+	if (r->nice)
+		record_int(rec, "nice", r->nice);
+	record_int(rec, "requeue", r->requeue != 0);
+	if (r->wckey)
+		record_str(rec, "wckey", r->wckey);
+}
+
 static void write_record(struct attempt *a, uint64_t job_id)
 {
 	const struct request *r = a->s->request;
@@ -470,6 +501,7 @@ static void write_record(struct attempt *a, uint64_t job_id)
 	record_int(&rec, "ntasks", r->tasks);
 	add_given(&rec, "cpus_per_task", r->cpus_per_task);
 	record_int(&rec, "time_limit", r->time_limit);
+	add_times(&rec, r);
 	record_str(&rec, "work_dir", a->work_dir);
 	record_str(&rec, "command", a->s->path);
 	record_str(&rec, "std_out", r->std_out);
@@ -492,8 +524,13 @@ static void open_folders(struct attempt *a, struct submission *s)
 
 static int choose_place(struct attempt *a, struct error *err)
 {
+	const char *reservation = a->s->request->reservation;
+
 	a->cluster = path_join(a->root, a->s->conf->cluster_name);
-	if (place_choose(&a->place, a->s->conf, a->s->request, a->cluster, err) < 0)
+	if (reservation)
+		a->reservation = reservation_find(reservation, a->s->conf->engine_timeout, err);
+	if ((reservation && !a->reservation) ||
+	    place_choose(&a->place, a->s->conf, a->s->request, a->cluster, err) < 0)
 		return -1;
 	for (size_t i = 0; i < a->place.resources.warnings.n; i++)
 		log_info("Warning: %s", a->place.resources.warnings.v[i]);
@@ -529,6 +566,21 @@ int submit_job(struct submission *s, uint64_t *job_id, struct error *err)
 	return 0;
 }
 
+/* Slurm's line. The engine says that the job could run, not when and where; and it gave it no number. */
+static char *describe_test(const struct attempt *a)
+{
+	const struct request *r = a->s->request;
+	const char *partition = r->partition ? r->partition : a->s->conf->default_partition;
+	time_t begin = (time_t)r->begin;
+	char when[32] = "N/A";
+	struct tm tm;
+
+	if (begin && localtime_r(&begin, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	return xasprintf("Job 0 to start at %s using %" PRIu64 " processors on nodes N/A in partition %s", when,
+			 a->place.geometry.min_slots, partition ? partition : "N/A");
+}
+
 int submit_test(struct submission *s, char **answer, struct error *err)
 {
 	cleanup_attempt struct attempt a;
@@ -542,8 +594,7 @@ int submit_test(struct submission *s, char **answer, struct error *err)
 		return -1;
 	if (reply.code != 0 && !a.unverified)
 		return explain_refusal(&a, &reply, err);
-	*answer = a.unverified ? xstrdup("when other jobs have left the hosts that they have for themselves") :
-				 xstrndup(reply.out.buf, strcspn(reply.out.buf, "\n"));
+	*answer = describe_test(&a);
 	return 0;
 }
 

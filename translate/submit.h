@@ -26,7 +26,7 @@ struct submission {
 
 /* Job id, or -1 with what Slurm would print. Nothing is left behind then. */
 int submit_job(struct submission *s, uint64_t *job_id, struct error *err);
-/* --test-only: asks the engine alone; *answer is what it says (caller frees). */
+/* --test-only: asks the engine alone; *answer is what Slurm says of a job that could run (caller frees). */
 int submit_test(struct submission *s, char **answer, struct error *err);
 /* Housekeeping in the spool folder, at most once an hour. */
 void submit_sweep(const struct conf *conf);

@@ -2,7 +2,6 @@
 /* Values of sbatch's options that need more than one of opt.h's shared parsers. */
 #include "translate/request.h"
 
-#include "common/duration.h"
 #include "common/mem.h"
 #include "common/size.h"
 
@@ -206,13 +205,6 @@ int check_number(const struct opt_context *ctx, struct error *err)
 
 	copy.field = &n;
 	return opt_parse_positive(&copy, err);
-}
-
-int check_duration(const struct opt_context *ctx, struct error *err)
-{
-	int64_t seconds;
-
-	return duration_parse(ctx->value, &seconds, NULL) < 0 ? invalid(ctx, err) : 0;
 }
 
 int check_root(const struct opt_context *ctx, struct error *err)

@@ -55,6 +55,8 @@ def read_job_file(path):
     job["array_index"] = [u.number(4) for _ in range(u.number(4))]
     job["array_step"] = u.number(4)
     job["requeue"] = u.number(1)
+    job["deadline"] = u.number(8)
+    job["time_min"] = u.number(8)
     for name in ["port_first", "port_last"]:
         job[name] = u.number(2)
     for name in ["launch_timeout", "control_timeout", "ping_interval", "auth_timeout", "race_retry", "slot_retry",
@@ -109,6 +111,16 @@ class FakeEngine:
                               capture_output=True, timeout=timeout, check=False)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "replace"), self.calls(),
                       sorted(self._spools() - before))
+
+    def will_end(self, ends):
+        """Job 17 will be found to have ended: {task: (code, signal)}, task 0 being a job without array."""
+        records = self.folder / "default" / "common" / "slurm-on-ocs" / "acct" / str(os.getuid())
+        records.mkdir(parents=True, exist_ok=True)
+        for task, (code, signo) in ends.items():
+            line = {"v": 1, "event": "end", "time": 2e9, "job": 17, "task": task, "restart": 0, "state": "FAILED",
+                    "code": code, "signal": signo}
+            name = f"17.{task}.node1.jsonl" if task else "17.node1.jsonl"
+            (records / name).write_text(json.dumps(line) + "\n")
 
     def calls(self):
         numbered = sorted(self.log.glob("qsub.[0-9]*"), key=lambda p: int(p.name.split(".")[1]))

@@ -49,7 +49,7 @@ Test(emit_qsub, serial)
 				 .options = "/s/options",
 				 .script = "/s/stub" };
 
-	expect_words(&in, COMMON "a_b_c /s/stub");
+	expect_words(&in, COMMON "a_b_c -r y /s/stub");
 }
 
 Test(emit_qsub, everything)
@@ -91,12 +91,12 @@ Test(emit_qsub, ranges)
 				 .script = "/s/stub",
 				 .pe = "p" };
 
-	expect_words(&in, COMMON "x -pe p 8,6,4 /s/stub");
+	expect_words(&in, COMMON "x -r y -pe p 8,6,4 /s/stub");
 	in.par = "2";
-	expect_words(&in, COMMON "x -pe p 4-8 -par 2 /s/stub");
+	expect_words(&in, COMMON "x -r y -pe p 4-8 -par 2 /s/stub");
 	in.par = NULL;
 	in.geometry = &by_one;
-	expect_words(&in, COMMON "x -pe p 2-4 /s/stub");
+	expect_words(&in, COMMON "x -r y -pe p 2-4 /s/stub");
 }
 
 Test(emit_qsub, verify_alone)
@@ -104,7 +104,7 @@ Test(emit_qsub, verify_alone)
 	struct geometry g = { 1, 1, 1, 1, 1 };
 	struct qsub_input in = { .request = &request, .geometry = &g, .name = "x" };
 
-	expect_words(&in, "qsub -terse -S /bin/sh -C '' -b y -o /dev/null -j y -wd / -w v -N x /bin/true");
+	expect_words(&in, "qsub -terse -S /bin/sh -C '' -b y -o /dev/null -j y -wd / -w v -N x -r y /bin/true");
 }
 
 Test(emit_qsub, names)

@@ -51,6 +51,7 @@ static const struct header_row {
 	{ FRAME_RELAY_OPEN, 0, 5, "", "2c000000000500000000" },
 	{ FRAME_RELAY_CLOSE, 0, 5, "", "2e000000000500000000" },
 	{ FRAME_CTL_PING, 0, 0, "", "3e000000000000000000" },
+	{ FRAME_CTL_REQUEUE, 0, 0, "", "41000000000000000000" },
 };
 
 Test(proto, frames)
