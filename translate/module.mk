@@ -6,7 +6,7 @@ translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive
 	translate/value_submit.c translate/value_timing.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
 	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c translate/login_env.c
 translate_SRCS += translate/value_resource.c translate/resources.c translate/hosts.c \
-	translate/verify.c
+	translate/verify.c translate/submit_engine.c
 translate_SRCS += translate/wait_job.c translate/export_file.c translate/reservation.c
 translate_SRCS += translate/hostnames.c
 translate_SRCS += translate/depend.c translate/depend_facts.c translate/depend_job.c translate/depend_settle.c \

@@ -24,6 +24,18 @@ const char *verify_short_of(const struct resources *r, const char *reasons)
 	return "";
 }
 
+bool verify_lacks(const struct resources *r, const char *prefix, const char *reasons)
+{
+	for (size_t i = 0; i < r->requests.n; i++) {
+		const char *request = r->requests.v[i];
+		cleanup_free char *reason = xasprintf(":%.*s", (int)strcspn(request, "=") + 1, request);
+
+		if (!strncmp(request, prefix, strlen(prefix)) && strstr(reasons, reason))
+			return true;
+	}
+	return false;
+}
+
 bool verify_in_use(const char *reasons)
 {
 	return strstr(reasons, "exclusive resource") && strstr(reasons, "is already in use");

@@ -10,6 +10,8 @@
 
 /* Slurm's line about what no host has, with its newline; "": none. */
 const char *verify_short_of(const struct resources *r, const char *reasons);
+/* Does a host lack what r asks of a complex whose name starts so? */
+bool verify_lacks(const struct resources *r, const char *prefix, const char *reasons);
 /*
  * Is there a host that the job can't have now because another job has it for itself? The engine verifies against an
  * empty cell but for complexes with relop EXCL: while such jobs run, it refuses others that could run later.

@@ -218,6 +218,7 @@ def test_gpus_as_slots_share_them(cluster, workdir, is_ocs):
 
 def test_what_a_cell_cannot_say_about_gpus(cluster, workdir):
     assert "3 GPUs on 2 hosts" in refused(cluster, workdir, "-N2", "-G3", conf=None)
+    assert "no host has so many GPUs; say with --nodes" in refused(cluster, workdir, "-G8", conf=None)
     assert "the cell has no consumable fpga for fpga" in refused(cluster, workdir, "--gres=fpga", conf=None)
     assert "knows no type h100 of gpu" in refused(cluster, workdir, "-G", "h100:1", conf=None)
     assert refused(cluster, workdir, "--ntasks-per-gpu=1", "-G1", conf=None).count("\n") == 1

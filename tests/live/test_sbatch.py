@@ -154,7 +154,7 @@ def test_refused_jobs_leave_nothing(cluster, workdir):
     spools = f"{cluster.home()}/{SPOOL}/{cluster.name}"
     run(cluster, workdir, "--wrap", "true")  # so that the folder is there
     before = sorted(path.name for path in cluster.outside(spools).glob("*-*"))
-    for argv in (["-p", "nosuch"], ["-N9"], ["--mem=1G"], ["-n", "x"]):
+    for argv in (["-p", "nosuch"], ["-N9"], ["--mem=900T"], ["--gres=nosuch"], ["-n", "x"]):
         assert submit(cluster, workdir, *argv, "--wrap", "true").returncode == 1
     assert sorted(path.name for path in cluster.outside(spools).glob("*-*")) == before
 
