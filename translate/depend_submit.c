@@ -49,6 +49,7 @@ int depend_submission_prepare(struct depend_submission *s, const struct conf *co
 		return 0;
 	j->kill = r->kill_invalid_depend < 0 ? conf->kill_invalid_depend : r->kill_invalid_depend;
 	j->name = emit_job_name(name);
+	j->begin = (time_t)r->begin;
 	if (depend_parse(&j->list, r->dependency, err) < 0 || depend_view_open(&s->view, conf, err) < 0 ||
 	    depend_view_world(&s->view, j, 0, &w, err) < 0)
 		return -1;

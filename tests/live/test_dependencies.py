@@ -138,8 +138,11 @@ def test_minutes_after_the_start(jobs):
 
 
 def test_one_of_several_is_enough(jobs):
-    bad, long = jobs.sbatch("exit 1"), jobs.sbatch(until("go"))
+    bad, long = jobs.sbatch(until("go.bad") + "; exit 1"), jobs.sbatch(until("go"))
     job = jobs.marker("one", "-d", f"afterok:{bad}?afternotok:{bad}?afterok:{long}")
+    assert jobs.show(job) == "PENDING Dependency " + \
+        f"afterok:{bad}(unfulfilled)?afternotok:{bad}(unfulfilled)?afterok:{long}(unfulfilled)"
+    jobs.touch("go.bad")
     jobs.wait(job, "COMPLETED None (null)")
     assert jobs.show(long, "%T") == "RUNNING" and jobs.ran("one")
     neither = jobs.marker("neither", "-d", f"afterok:{bad}?afternotok:{long}")
@@ -151,14 +154,17 @@ def test_one_of_several_is_enough(jobs):
 
 
 def test_an_element_is_waited_for_alone(jobs):
-    array = jobs.sbatch("[ $SLURM_ARRAY_TASK_ID != 9 ] || { " + until("go") + "; }", "-a", "5,7,9")
+    array = jobs.sbatch(until("go.$SLURM_ARRAY_TASK_ID"), "-a", "5,7,9")
     by_index = jobs.marker("index", "-d", f"afterok:{array}_5")
     by_number = jobs.marker("number", "-d", f"afterok:{array * 100000 + 2}")
     whole = jobs.marker("whole", "-d", f"afterok:{array}")
+    assert jobs.show(by_number) == f"PENDING Dependency afterok:{array}_7(unfulfilled)"
+    jobs.touch("go.5")
+    jobs.touch("go.7")
     jobs.wait(by_index, "COMPLETED None (null)")
     jobs.wait(by_number, "COMPLETED None (null)")
     assert jobs.show(whole) == f"PENDING Dependency afterok:{array}(unfulfilled)"
-    jobs.touch("go")
+    jobs.touch("go.9")
     jobs.wait(whole, "COMPLETED None (null)")
 
 
@@ -177,10 +183,14 @@ def test_elements_wait_for_their_counterparts(jobs):
 
 def test_one_at_a_time_of_a_name(jobs):
     # each would fail in the other's presence
-    body = "mkdir lock || touch ran.together.x; sleep 1; rmdir lock"
+    body = "mkdir lock || touch ran.together.x; " + until("go") + "; rmdir lock"
     first, second = (jobs.sbatch(body, "-J", "one: at a/time", "-d", "singleton") for _ in range(2))
+    jobs.cluster.wait_running(first)
+    assert jobs.show(second) == "PENDING Dependency singleton(unfulfilled)"
     other = jobs.marker("other", "-J", "other", "-d", "singleton")
     jobs.wait(other, "COMPLETED None (null)")
+    assert "h" in jobs.cluster.job_state(second)
+    jobs.touch("go")
     for job in (first, second):
         jobs.wait(job, "COMPLETED None (null)")
     assert not jobs.ran("together")
