@@ -367,7 +367,7 @@ static int kind_ask(struct engine_kind *kind, struct error *err)
 		return -1;
 	if (engine_kind_parse(answer.out.buf, kind, err) == 0)
 		return 0;
-	if (answer.code == 0)
+	if (answer.code == 0 || !answer.err.len)
 		return -1;
 	/* it says why: a wrong SGE_ROOT, say */
 	engine_refusal(&answer, err);
