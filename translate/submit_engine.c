@@ -124,6 +124,14 @@ int submit_explain(struct attempt *a, const struct engine_answer *answer, struct
 				 FAILED "Unable to contact slurm controller (connect failure)");
 	if (says(answer, "job with more than"))
 		return error_set(err, ERR_ENGINE, FAILED "Invalid job array specification");
+	engine_refusal(answer, &words);
+	if (partitions && says(answer, "unknown queue")) {
+		cleanup_free char *name = partition_of(a->s->conf, partitions, words.text);
+
+		return error_set(
+			err, ERR_ENGINE,
+			"invalid partition specified: %s\n" FAILED "Invalid partition name specified", name);
+	}
 	if (found_no_queue(answer)) {
 		const char *first = verify_short_of(&a->place.resources, reasons(a));
 
@@ -138,14 +146,6 @@ int submit_explain(struct attempt *a, const struct engine_answer *answer, struct
 			place_widths(a->place.queue, a->s->conf->engine_timeout, &a->place.widest,
 				     &a->place.narrowest, NULL);
 		return geometry_refuse(r, a->place.widest, err);
-	}
-	engine_refusal(answer, &words);
-	if (partitions && says(answer, "unknown queue")) {
-		cleanup_free char *name = partition_of(a->s->conf, partitions, words.text);
-
-		return error_set(
-			err, ERR_ENGINE,
-			"invalid partition specified: %s\n" FAILED "Invalid partition name specified", name);
 	}
 	return error_set(err, ERR_ENGINE, FAILED "%s", words.text);
 }

@@ -183,7 +183,7 @@ def test_another_user_finds_the_environment_nowhere(cluster, workdir):
                 f"cat ~alice/{SPOOL}/*/*/*; "
                 f"find {cluster.state} -path '*{job}.1*' -name environment -exec cat {{}} +")
         seen = "".join(cluster.on(host, look, user="bob").stdout for host in cluster.hosts)
-        assert f"job_number:                 {job}" in seen
+        assert re.search(rf"^job_number: +{job}$", seen, re.M)
         assert SECRET not in seen
     finally:
         cluster.on("head", f"mv {defaults}.kept {defaults}", user="root", check=True)
