@@ -28,6 +28,19 @@ bool depend_has(const struct depend *d, enum depend_type type)
 	return false;
 }
 
+enum depend_verdict depend_reopen(struct depend *d)
+{
+	enum depend_verdict verdict = DEPEND_OPEN;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->terms[i].type == DEPEND_CORR)
+			d->terms[i].verdict = DEPEND_OPEN;
+		else if (d->terms[i].verdict == DEPEND_NEVER && !d->any)
+			verdict = DEPEND_NEVER;
+	}
+	return verdict;
+}
+
 /* --- text --- */
 
 static int problem(struct error *err)

@@ -75,6 +75,8 @@ typedef void depend_lookup_fn(const struct depend_term *t, struct depend_facts *
  */
 enum depend_verdict depend_judge(struct depend *d, depend_lookup_fn *lookup, void *arg, time_t now,
 				 time_t *until);
+/* For an array as a whole: what its elements wait for one by one is open. The verdict on the whole. */
+enum depend_verdict depend_reopen(struct depend *d);
 bool depend_has(const struct depend *d, enum depend_type type);
 
 #endif

@@ -196,7 +196,7 @@ void depend_hold(const struct depend_job *j, struct depend_world *w, const uint3
 				continue;
 			if (holds_by_element(t, w, array, n))
 				by_element = true;
-			else if (t->verdict == DEPEND_OPEN && !t->until)
+			else if (t->verdict != DEPEND_MET && !t->until)
 				whole = true;
 		}
 		if (whole)

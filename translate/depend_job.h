@@ -53,6 +53,7 @@ struct depend_holds {
 	char *jobs;   /* -hold_jid; NULL */
 	char *arrays; /* -hold_jid_ad; NULL */
 	time_t begin; /* -a; 0 */
+	bool user;    /* -h: it can never start, and is about to be ended */
 };
 
 void depend_holds_release(struct depend_holds *h);

@@ -64,6 +64,8 @@ int depend_submission_prepare(struct depend_submission *s, const struct conf *co
 		return 0;
 	}
 	s->settle = needs_settling(&j->list, verdict);
+	/* The elements of an array that wait one by one decide for themselves. */
+	s->holds.user = verdict == DEPEND_NEVER && !(r->array.count && depend_has(&j->list, DEPEND_CORR));
 	depend_hold(j, &w, r->array.index, r->array.count, &s->holds);
 	return 0;
 }

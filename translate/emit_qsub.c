@@ -121,7 +121,7 @@ static void add_options(const struct qsub_input *in, struct argvec *argv)
 
 	if (in->queue)
 		argvec_pushl(argv, "-q", in->queue, NULL);
-	if (r->hold)
+	if (r->hold || in->hold_user)
 		argvec_push(argv, "-h");
 	if (in->hold)
 		argvec_pushl(argv, "-hold_jid", in->hold, NULL);

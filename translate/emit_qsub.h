@@ -17,6 +17,7 @@ struct qsub_input {
 	const char *name;    /* as asked for; the engine gets what it allows of it */
 	int64_t h_rt;        /* s; 0: none */
 	const char *hold, *hold_arrays; /* -hold_jid, -hold_jid_ad; NULL: none */
+	bool hold_user;                 /* -h, as --hold */
 	int64_t not_before;             /* s since the epoch; 0: at once */
 	const struct argvec *resources; /* "gpu=2": for -l; NULL: none */
 	const char *hosts;              /* value of -l h=; NULL: any */

@@ -47,11 +47,11 @@ enum depend_verdict jobs_dependency(struct jobs *jobs, struct job *j)
 				   .has_index = j->is_array && !j->is_group,
 				   .index = j->is_array && !j->is_group ? job_index(j) : 0 };
 	verdict = depend_judge(&list, depend_facts, &w, jobs->now, NULL);
+	/* Of an array by elements some may start. */
+	if (verdict == DEPEND_NEVER && j->is_group && depend_has(&list, DEPEND_CORR))
+		verdict = depend_reopen(&list);
 	depend_show(&list, &text);
 	replace_str(&j->dependency, text.buf);
 	strbuf_release(&text);
-	/* Of an array by elements some may start. */
-	if (verdict == DEPEND_NEVER && j->is_group && depend_has(&list, DEPEND_CORR))
-		return DEPEND_OPEN;
 	return verdict;
 }

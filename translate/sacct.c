@@ -166,6 +166,9 @@ static void print_job(const struct sacct_options *o, const struct columns *c, co
 		print_row(o, c, &r);
 	if (o->allocations || !j->run || j->is_group)
 		return;
+	/* Its dependency could never be met: there was no batch step. */
+	if (j->state == JOB_CANCELLED && !j->run->start && !j->run->nsteps)
+		return;
 	r.is_batch = true;
 	if (is_wanted(j, ids, "batch"))
 		print_row(o, c, &r);

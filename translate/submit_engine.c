@@ -53,6 +53,7 @@ static int run_qsub(struct attempt *a, int64_t h_rt, bool verify, struct engine_
 		.h_rt = h_rt,
 		.hold = a->depend.holds.jobs,
 		.hold_arrays = a->depend.holds.arrays,
+		.hold_user = a->depend.holds.user,
 		.not_before = not_before(a),
 		.resources = &a->place.resources.requests,
 		.hosts = a->place.hosts.request,

@@ -102,6 +102,8 @@ def test_a_job_that_is_over_is_remembered(jobs):
     jobs.wait(never, f"CANCELLED DependencyNeverSatisfied afterok:{bad}(failed)", 5)
     jobs.wait(free, "COMPLETED None (null)")
     assert jobs.ran("free") and not jobs.ran("never")
+    # it was given no slots to learn that
+    assert jobs.cluster.on("head", ["qacct", "-j", str(never)]).returncode != 0
 
 
 def test_an_unknown_job_counts_as_met(jobs):
@@ -173,8 +175,13 @@ def test_elements_wait_for_their_counterparts(jobs):
     second = jobs.marker("corr", "-a", "2-6:2", "-d", f"aftercorr:{first}")
     jobs.cluster.wait_until(lambda: jobs.ran("corr", 2), 30, "element 2 didn't start")
     assert not jobs.ran("corr", 6)
+    assert jobs.show(f"{second}_6") == f"PENDING Dependency aftercorr:{first}(unfulfilled)"
     jobs.touch("go")
     jobs.cluster.wait_job(second)
+    # an array that comes when all is decided
+    late = jobs.marker("late", "-a", "2-6:2", "-d", f"aftercorr:{first}")
+    jobs.cluster.wait_job(late)
+    assert [jobs.ran("late", k) for k in (2, 4, 6)] == [True, False, True]
     assert [jobs.ran("corr", k) for k in (2, 4, 6)] == [True, False, True]
     states = dict(line.split() for line in jobs.show(second, "%K %T").splitlines())
     assert states == {"2": "COMPLETED", "4": "CANCELLED", "6": "COMPLETED"}
