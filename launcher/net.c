@@ -91,15 +91,20 @@ char *net_first_address(const char *addresses)
 static int tcp_socket(sa_family_t *family)
 {
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int off = 0;
+	int off = 0, on = 1;
 
 	*family = AF_INET6;
 	if (fd >= 0) {
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-		return fd;
+	} else {
+		*family = AF_INET;
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	}
-	*family = AF_INET;
-	return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* connections of steps that are over hold their port for a minute, and a loop of srun needs more ports than there
+	 * are; one that somebody listens on is refused all the same */
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	return fd;
 }
 
 static int bind_port(int fd, sa_family_t family, uint16_t port)
