@@ -60,8 +60,10 @@ void limits_end_job(struct batch *b, enum batch_end why, int64_t by)
 	b->cancelled_by = by;
 	limits_stop(b);
 	announce(b, reason_of(why));
-	if (b->steps)
+	if (b->steps) {
+		steps_close(b->steps);
 		steps_signal(b->steps, -1, SIGTERM);
+	}
 	limits_signal(b, SIGTERM, true);
 	/* a stopped process takes its TERM when it is continued: as Slurm does, not later than that */
 	limits_signal(b, SIGCONT, true);

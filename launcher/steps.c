@@ -172,15 +172,23 @@ static void kill_all(void *arg)
 	steps_signal(arg, -1, SIGKILL);
 }
 
+void steps_close(struct steps *s)
+{
+	if (s->closed)
+		return;
+	s->closed = true;
+	for (struct step *st = s->steps; st; st = st->next)
+		if (st->state == STEP_WAITING && st->client)
+			client_send(st->client, FRAME_STEP_REFUSED, 0, 0,
+				    "Job/step already completing or completed", 40);
+}
+
 void steps_end(struct steps *s, int64_t kill_wait_ms, void (*done)(void *arg), void *arg)
 {
 	s->ending = true;
 	s->ended = done;
 	s->ended_arg = arg;
-	for (struct step *st = s->steps; st; st = st->next)
-		if (st->state == STEP_WAITING && st->client)
-			client_send(st->client, FRAME_STEP_REFUSED, 0, 0,
-				    "Job/step already completing or completed", 40);
+	steps_close(s);
 	steps_signal(s, -1, kill_wait_ms ? SIGTERM : SIGKILL);
 	agents_end(s, kill_wait_ms);
 	if (kill_wait_ms)

@@ -45,6 +45,8 @@ struct steps *steps_new(const struct steps_config *cfg, struct error *err);
 void steps_suspend(struct steps *s, bool stopped);
 /* signo to every rank of every step (of step id, -1: all). */
 void steps_signal(struct steps *s, int64_t step, int signo);
+/* The job was cancelled or is over its limit: its script may still act on that, but begins no more steps. */
+void steps_close(struct steps *s);
 /* The job ends: TERM to ranks, KILL after kill_wait_ms (0: at once), agents let go; done(arg) once all hosts are empty
  * or the time is over. */
 void steps_end(struct steps *s, int64_t kill_wait_ms, void (*done)(void *arg), void *arg);

@@ -50,7 +50,7 @@ static void take_create(struct client *c, const struct frame *f)
 	while (*last)
 		last = &(*last)->next;
 	*last = st;
-	if (s->ending)
+	if (s->closed)
 		refuse(c, "Job/step already completing or completed");
 	else
 		step_try(st, false);

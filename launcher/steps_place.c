@@ -84,7 +84,7 @@ static void wake_waiting(struct steps *s)
 {
 	for (struct step *st = s->steps, *next; st; st = next) {
 		next = st->next;
-		if (st->state == STEP_WAITING && st->client && !s->ending)
+		if (st->state == STEP_WAITING && st->client && !s->closed)
 			step_try(st, true);
 	}
 }

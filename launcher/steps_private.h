@@ -82,6 +82,7 @@ struct steps {
 	uint32_t starting;        /* agents under way */
 	uint32_t *used, *running; /* by host: CPUs of steps that don't share; steps of any kind */
 	pid_t *pids;
+	bool closed; /* no more steps begin */
 	bool ending;
 	int64_t kill_wait_ms;
 	void (*ended)(void *arg);

@@ -51,6 +51,21 @@ def test_a_running_job_is_asked_to_end(cluster, workdir, submit):
     assert state(cluster, job) == "CANCELLED"
 
 
+def test_no_step_begins_in_a_cancelled_job(cluster, workdir, submit):
+    job = submit("""#!/bin/bash
+trap 'srun touch late; echo $? >code' TERM
+touch ready
+sleep 30 & wait
+""", ["-o", "out"])
+    wait_file(cluster, f"{workdir}/ready")
+    assert scancel(cluster, job).returncode == 0
+    cluster.wait_job(job)
+    assert cluster.read(f"{workdir}/code") == "1\n"
+    assert not cluster.exists(f"{workdir}/late")
+    want = f"srun: error: Unable to create step for job {job}: Job/step already completing or completed\n"
+    assert want in cluster.read(f"{workdir}/out")
+
+
 def test_one_element_is_cancelled_and_no_other(cluster, workdir, submit):
     job = submit(POLITE, ["-n1", "--array=4,6,8"])
     for index in (4, 6, 8):
