@@ -211,8 +211,8 @@ static int read_maps(const config_setting_t *s, struct conf_maps *m, struct erro
 			return -1;
 		if (row->name && conf_map(m, row->name, NULL) == row)
 			continue;
-		text = row->name ? xasprintf("%s is there twice", row->name) :
-				   xasprintf("a group of %s needs a name", config_setting_name(s));
+		text = row->name ? xasprintf("%s is there twice", row->name)
+				 : xasprintf("a group of %s needs a name", config_setting_name(s));
 		return fail_at(group, err, text);
 	}
 	return 0;

@@ -93,10 +93,12 @@ int alloc_parse_hostfile(struct alloc *a, const char *text, struct error *err)
 		uint64_t slots = 0;
 
 		line++;
-		if (len && (!name || parse_number(number, strcspn(number, " \t\n"), UINT32_MAX / 2, &slots) < 0 ||
-			    !slots))
-			return error_set(err, ERR_ENGINE, "PE_HOSTFILE: line %u: \"%.*s\" is not \"host slots ...\"",
-					 line, (int)(len > 80 ? 80 : len), text);
+		if (len &&
+		    (!name || parse_number(number, strcspn(number, " \t\n"), UINT32_MAX / 2, &slots) < 0 ||
+		     !slots))
+			return error_set(err, ERR_ENGINE,
+					 "PE_HOSTFILE: line %u: \"%.*s\" is not \"host slots ...\"", line,
+					 (int)(len > 80 ? 80 : len), text);
 		if (len)
 			add_host(a, text, name, (uint32_t)slots);
 		text += len + (text[len] == '\n');
@@ -115,8 +117,9 @@ static uint32_t deal(struct alloc *a, const struct jobspec *job, uint32_t left, 
 	while (left && dealt) {
 		dealt = false;
 		for (size_t i = 0; i < a->nhosts && left; i++) {
-			uint32_t cpus = job->cpus_per_task == JOBSPEC_UNSET || !job->cpus_per_task ?
-						1 : job->cpus_per_task;
+			uint32_t cpus = job->cpus_per_task == JOBSPEC_UNSET || !job->cpus_per_task
+						? 1
+						: job->cpus_per_task;
 			uint32_t most = a->hosts[i].slots / cpus ? a->hosts[i].slots / cpus : 1;
 
 			if (job->ntasks_per_node != JOBSPEC_UNSET && job->ntasks_per_node < most)
@@ -176,7 +179,8 @@ static int load_ids(struct alloc *a, const struct env *env, struct error *err)
 	uint64_t v;
 
 	if (!job || parse_number(job, strlen(job), UINT32_MAX, &a->engine_id) < 0)
-		return error_set(err, ERR_ENGINE, "JOB_ID is \"%s\": not started by Grid Engine?", job ? job : "");
+		return error_set(err, ERR_ENGINE, "JOB_ID is \"%s\": not started by Grid Engine?",
+				 job ? job : "");
 	if (task && strcmp(task, "undefined")) {
 		if (parse_number(task, strlen(task), UINT32_MAX, &v) < 0)
 			return error_set(err, ERR_ENGINE, "SGE_TASK_ID is \"%s\"", task);

@@ -109,7 +109,8 @@ static void set_distribution(struct env *e, const char *given)
 		*size = '\0';
 		env_setf(e, "SLURM_DIST_PLANESIZE", "%.*s", (int)strspn(size + 1, "0123456789"), size + 1);
 	}
-	env_setf(e, "SLURM_DISTRIBUTION", "%s%s", text[0] == '*' ? "block" : "", text[0] == '*' ? text + 1 : text);
+	env_setf(e, "SLURM_DISTRIBUTION", "%s%s", text[0] == '*' ? "block" : "",
+		 text[0] == '*' ? text + 1 : text);
 }
 
 /* What exists only because an option was given. */
@@ -149,8 +150,8 @@ static void set_options(struct env *e, const struct alloc *a, const struct jobsp
 
 void jobenv_gpu_masks(struct env *e, const char *ids)
 {
-	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES",
-					     "ZE_AFFINITY_MASK" };
+	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+					     "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		env_set(e, names[i], ids);
@@ -166,8 +167,8 @@ static void set_gpus(struct env *e, const struct alloc *a)
 
 	for (size_t i = 0; i < a->nhosts; i++)
 		if (a->hosts[i].gpus)
-			strbuf_addf(&all, "%s%s=%u=%s", all.len ? ";" : "", a->hosts[i].node_name, a->hosts[i].ngpus,
-				    a->hosts[i].gpus);
+			strbuf_addf(&all, "%s%s=%u=%s", all.len ? ";" : "", a->hosts[i].node_name,
+				    a->hosts[i].ngpus, a->hosts[i].gpus);
 	if (all.len)
 		env_set(e, "SOO_JOB_GPUS", all.buf);
 	if (!a->hosts[0].gpus)

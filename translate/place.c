@@ -277,8 +277,8 @@ static int choose_hosts(struct place *p, const struct conf *conf, const struct r
 }
 
 /* Slots, PE and requests, with the cell's complexes as they are in the cache, or fresh. */
-static int plan(struct place *p, const struct conf *conf, const struct request *r, const char *dir, bool fresh,
-		bool *cached, struct error *err)
+static int plan(struct place *p, const struct conf *conf, const struct request *r, const char *dir,
+		bool fresh, bool *cached, struct error *err)
 {
 	*cached = false;
 	if (!resources_needed(r))

@@ -489,6 +489,8 @@ static int add_alternatives(struct resources *out, const char *text, const struc
 			return -1;
 		argvec_push_take(&requests, request);
 	}
+	if (!requests.n)
+		return -1;
 	if (join_values(&requests, &joined)) {
 		request_words(out, joined.buf);
 		return 0;
