@@ -52,8 +52,9 @@ def test_a_running_job_is_asked_to_end(cluster, workdir, submit):
 
 
 def test_no_step_begins_in_a_cancelled_job(cluster, workdir, submit):
+    # the word to end goes to all that the script has started by then, so srun comes a little later
     job = submit("""#!/bin/bash
-trap 'srun touch late; echo $? >code' TERM
+trap 'sleep 0.5; sleep 0.5; srun touch late; echo $? >code' TERM
 touch ready
 sleep 30 & wait
 """, ["-o", "out"])
