@@ -337,3 +337,57 @@ def test_the_script_is_started_at_once(tmp_path):
         assert job.run().returncode == 0
         best = min(best, (int(job.output()) - started) / 1e6)
     assert best < 40, f"{best} ms"
+
+
+# --- GPUs ---
+
+# what `qstat -j` of OCS 9.1.5 says of a job of three hosts
+QSTAT_J = """\
+==============================================================
+job_number:                      77
+hard_resource_list:              gpu=1,h_rt=600,mem=1G
+job_state                   1:   r
+exec_queue_list             1:   all.q@node3=2,all.q@node2=1,all.q@node1=1
+exec_host_list              1:   node3=2,node2=1,node1=1
+resource_map                1:   gpu=node3=(0 1),gpu=node2=(0),gpu=node1=(3)
+resource_map                2:   gpu=node3=(7)
+"""
+GPU_HOSTS = [("node3", 2), ("node2", 1), ("node1", 1)]
+
+
+def gpu_job(tmp_path, qstat, **fields):
+    clients = tmp_path / "clients"
+    clients.mkdir()
+    (clients / "qstat").write_text(f"#!/bin/sh\necho \"$*\" >>{tmp_path}/qstat.log\n{qstat}\n")
+    (clients / "qstat").chmod(0o755)
+    (tmp_path / "qstat-j").write_text(QSTAT_J)
+    shown = "env | grep -E '^(CUDA|GPU_D|ROCR|ZE_|SLURM_(JOB_)?GPU|SOO_JOB_G)' | sort"
+    # SGE_HGR_gpu is what the engine says, wrongly: the last host's
+    return Job(tmp_path, script(shown), std_out="out", hosts=GPU_HOSTS,
+               engine={"SGE_BINARY_PATH": str(clients), "SGE_ROOT": str(tmp_path), "SGE_HGR_gpu": "3"}, **fields)
+
+
+def test_gpus_are_those_that_the_engine_granted(tmp_path):
+    job = gpu_job(tmp_path, f"cat {tmp_path}/qstat-j", gpu_maps="gpu", gpus_per_node="2")
+    assert job.run().returncode == 0
+    assert job.output("out") == (
+        "CUDA_VISIBLE_DEVICES=0,1\nGPU_DEVICE_ORDINAL=0,1\nROCR_VISIBLE_DEVICES=0,1\nSLURM_GPUS_ON_NODE=2\n"
+        "SLURM_GPUS_PER_NODE=2\nSLURM_JOB_GPUS=0,1\nSOO_JOB_GPUS=node3=2=0,1;node2=1=0;node1=1=3\n"
+        "ZE_AFFINITY_MASK=0,1\n")
+    assert (tmp_path / "qstat.log").read_text() == "-j 77\n"
+
+
+def test_without_gpus_the_engine_is_not_asked(tmp_path):
+    job = gpu_job(tmp_path, f"cat {tmp_path}/qstat-j")
+    assert job.run().returncode == 0
+    assert job.output("out") == "" and not (tmp_path / "qstat.log").exists()
+
+
+def test_an_engine_that_cannot_say_which_gpus(tmp_path):
+    """Three tries; the job runs, without a mask, and its output says why."""
+    job = gpu_job(tmp_path, "echo 'error: commlib error' >&2; exit 1", gpu_maps="gpu", gpus="2")
+    assert job.run().returncode == 0
+    text = job.output("out")
+    assert text.endswith("SLURM_GPUS=2\n") and "CUDA_VISIBLE_DEVICES=" not in text
+    assert "the job's GPUs are reserved, but not known: CUDA_VISIBLE_DEVICES isn't set" in text
+    assert (tmp_path / "qstat.log").read_text() == "-j 77\n" * 3
