@@ -152,8 +152,7 @@ static void look_at_part(const struct depend_world *w, const struct record_job *
 		f->start = run && run->start > 0 ? (time_t)run->start : p->started;
 		/* A run that the engine killed may be followed by another; one that was requeued is. */
 		if (run && run->state && strcmp(run->state, "KILLED_BY_ENGINE") &&
-		    strcmp(run->state, "REQUEUED") != 0 && p->started &&
-		    run->end >= (double)p->started)
+		    strcmp(run->state, "REQUEUED") != 0 && p->started && run->end >= (double)p->started)
 			set_end(f, run);
 	}
 }

@@ -151,6 +151,32 @@ Test(depend, verdict)
 	}
 }
 
+/* What elements wait for one by one doesn't end the array. */
+Test(depend, reopened)
+{
+	static const struct {
+		const char *text;
+		enum depend_verdict verdict;
+		const char *shown;
+	} cases[] = {
+		{ "aftercorr:4", DEPEND_OPEN, "aftercorr:4(unfulfilled)" },
+		{ "aftercorr:4,afterok:3", DEPEND_OPEN, "aftercorr:4(unfulfilled)" },
+		{ "aftercorr:4,afterok:5", DEPEND_NEVER, "aftercorr:4(unfulfilled),afterok:5(failed)" },
+		{ "aftercorr:4?afterok:5", DEPEND_OPEN, "aftercorr:4(unfulfilled)?afterok:5(failed)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup_depend struct depend d = DEPEND_INIT;
+		cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+		cr_assert_eq(depend_parse(&d, cases[i].text, NULL), 0);
+		cr_assert_eq(depend_judge(&d, look_up, NULL, NOW, NULL), DEPEND_NEVER);
+		cr_expect_eq(depend_reopen(&d), cases[i].verdict, "%s", cases[i].text);
+		depend_show(&d, &text);
+		cr_expect_str_eq(text.buf, cases[i].shown, "%s: %s", cases[i].text, text.buf);
+	}
+}
+
 /* --- facts --- */
 
 static const char engine_list[] =
