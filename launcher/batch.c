@@ -6,7 +6,6 @@
 #include "common/mem.h"
 #include "common/path.h"
 #include "common/spawn.h"
-#include "launcher/minded.h"
 #include "launcher/tree.h"
 #include "ocs/record.h"
 
@@ -416,10 +415,7 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 	canary_stop(&b->canary, &b->loop);
 	tree_kill(NULL, 0);
 	remove_spool(b);
-	if (b->end != END_REQUEUED)
-		return spawn_exit_code(b->status);
-	minded_requeue();
-	return MINDED_REQUEUE_CODE;
+	return b->end == END_REQUEUED ? requeue_exit(b) : spawn_exit_code(b->status);
 }
 
 int batch_main(int argc, char **argv)

@@ -93,6 +93,10 @@ int depend_gate(struct batch *b, struct error *err);
 /* The start, or end, of the job is recorded: word to those that wait for it. */
 void depend_tell(struct batch *b, bool start);
 
+/* --- batch_requeue.c --- */
+/* Has the engine start the job again; returns our exit code for that, where the engine doesn't kill us first. */
+int requeue_exit(const struct batch *b);
+
 /* --- batch.c --- */
 /* Processes that must not be signalled with the script's: canary, steppers, qrsh clients. Borrowed until the next call. */
 size_t batch_spared(struct batch *b, const pid_t **pids);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/fd.h"
 #include "common/log.h"
+#include "common/login_env.h"
 #include "common/mem.h"
 #include "common/path.h"
 #include "launcher/batch.h"
@@ -61,6 +62,25 @@ static void take_if(struct env *e, const struct env *src, bool (*is)(const char 
 	env_release(&some);
 }
 
+/* Slurm's own patience. */
+#define LOGIN_TIMEOUT 120
+
+/* --export=NONE, a list of names, --get-user-env. 0 without it, too; -1: the job was ended meanwhile. */
+static int add_login_environment(struct batch *b)
+{
+	cleanup_env struct env login = ENV_INIT;
+	struct error err = ERROR_INIT;
+	pid_t minder = getppid();
+
+	if (login_environment(&login, &b->engine, LOGIN_TIMEOUT, &err) < 0)
+		log_error("Failed to load the login environment: %s; the job starts without it", err.text);
+	env_merge(&b->env, &login);
+	if (getppid() == minder)
+		return 0;
+	b->end = END_KILLED;
+	return -1;
+}
+
 int script_environment(struct batch *b, struct error *err)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
@@ -71,6 +91,8 @@ int script_environment(struct batch *b, struct error *err)
 	    env_unpack(&user, text.buf, text.len, err) < 0)
 		return error_wrap(err, "%s", b->spool.dir);
 	take_if(&b->env, &b->engine, is_accident, false);
+	if (b->job.get_user_env && add_login_environment(b) < 0)
+		return -1;
 	env_merge(&b->env, &user);
 	take_if(&b->env, &b->engine, is_engine_own, true);
 	jobenv_fill(&slurm, &b->alloc, &b->job);

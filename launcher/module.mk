@@ -3,7 +3,7 @@
 # No libconfig, jansson or expat here: shim-launch stays under 1 MiB and starts in under 2 ms.
 launcher_SRCS := launcher/loop.c
 # the supervisor's life of a job
-launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c \
+launcher_SRCS += launcher/batch.c launcher/batch_output.c launcher/batch_script.c launcher/batch_limits.c launcher/batch_requeue.c \
 	launcher/batch_depend.c launcher/batch_grants.c
 launcher_SRCS += launcher/alloc.c launcher/jobenv.c launcher/tree.c launcher/canary.c launcher/guard.c launcher/minded.c
 # steps and the wire

@@ -4,7 +4,7 @@
 translate_SRCS := translate/applet.c translate/opt.c translate/opt_text.c translate/value_common.c
 translate_SRCS += translate/sbatch.c translate/rows_submit.c translate/directive.c translate/request.c \
 	translate/value_submit.c translate/value_timing.c translate/value_array.c translate/export.c translate/geometry.c translate/pe.c \
-	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c translate/login_env.c
+	translate/place.c translate/emit_qsub.c translate/stub.c translate/submit.c
 translate_SRCS += translate/value_resource.c translate/resources.c translate/hosts.c \
 	translate/verify.c translate/submit_engine.c
 translate_SRCS += translate/wait_job.c translate/export_file.c translate/reservation.c

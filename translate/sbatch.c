@@ -8,7 +8,6 @@
 #include "translate/directive.h"
 #include "translate/export.h"
 #include "translate/export_file.h"
-#include "translate/login_env.h"
 #include "translate/submit.h"
 #include "translate/wait_job.h"
 
@@ -220,23 +219,10 @@ static int test_only(struct submission *s)
 	return 0;
 }
 
-/* Seconds that a login shell may take. */
-#define LOGIN_TIMEOUT 120
-
-/* What the job starts from: the login environment where Slurm takes that, and what is exported over it. */
+/* What the job gets from here. The login environment comes from its own host: the supervisor puts it below. */
 static void job_environment(const struct request *r, struct env *out)
 {
-	cleanup_env struct env exported = ENV_INIT;
-	struct error err = ERROR_INIT;
-
-	if ((r->get_user_env || !export_is_all(r->export_spec)) &&
-	    login_environment(out, LOGIN_TIMEOUT, &err) < 0)
-		log_error("Failed to load the login environment: %s; the job starts without it", err.text);
-	export_environment(r->export_spec, environ, &exported);
-	if (out->vars.n)
-		env_merge(out, &exported);
-	else
-		env_add_all(out, exported.vars.v);
+	export_environment(r->export_spec, environ, out);
 	if (r->dependency && *r->dependency)
 		env_set(out, "SLURM_JOB_DEPENDENCY", r->dependency);
 }

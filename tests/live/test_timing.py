@@ -109,7 +109,7 @@ def expect_runs(text, job):
     assert [word for word in lines if word in expected] == expected, text
 
 
-@pytest.mark.parametrize("options", [[], ["-N2", "--ntasks-per-node=2"]])
+@pytest.mark.parametrize("options", [[], ["-N3", "--ntasks-per-node=2"]])
 def test_requeue_from_outside(cluster, workdir, options):
     """Two times: runs don't overlap, the output is kept, the restarts are counted, the last end is the job's."""
     cluster.write(f"{workdir}/s.sh", REQUEUE % "srun sleep 60 &")
@@ -132,6 +132,18 @@ def test_requeue_from_inside(cluster, workdir):
     cluster.write(f"{workdir}/s.sh", REQUEUE % "scontrol requeue $SLURM_JOB_ID")
     job = run(cluster, workdir, "-o", "out", "s.sh")
     expect_runs(cluster.read(f"{workdir}/out"), job)
+
+
+def test_requeue_of_an_array_element(cluster, workdir):
+    cluster.write(f"{workdir}/s.sh", "#!/bin/bash\n[ -n \"$SLURM_RESTART_COUNT\" ] && exit 5\n"
+                                     "touch up.$SLURM_ARRAY_TASK_ID; [ $SLURM_ARRAY_TASK_ID = 3 ] || exit 0; sleep 60\n")
+    job = job_of(submit(cluster, workdir, "-a", "1,3", "-o", "%a", "s.sh"))
+    cluster.wait_until(lambda: cluster.exists(f"{workdir}/up.3"), 30, "not up")
+    cluster.on("head", ["scontrol", "requeue", f"{job}_3"], check=True)
+    cluster.wait_job(job)
+    assert show(cluster, f"{job}_1")["JobState"] == "COMPLETED"
+    fields = show(cluster, f"{job}_3")
+    assert (fields["JobState"], fields["ExitCode"], fields["Restarts"]) == ("FAILED", "5:0", "1")
 
 
 def test_requeuehold(cluster, workdir):
@@ -265,3 +277,15 @@ def test_export_file(cluster, workdir):
     job = int(cluster.on("head", command, cwd=workdir, check=True).stdout)
     cluster.wait_job(job)
     assert output(cluster, workdir, job) == "a\nb file\n"
+
+
+def test_login_environment_of_the_jobs_host(cluster, workdir):
+    """What a profile of the execution host says, not one of the host where sbatch runs."""
+    profile = f"{cluster.home()}/.profile"
+    cluster.write(profile, "export PROFILE_OF=$(hostname)\n")
+    try:
+        job = run(cluster, workdir, "--export=NONE", "--wrap", "echo $PROFILE_OF $SLURMD_NODENAME", env={"MINE": "1"})
+    finally:
+        cluster.outside(profile).unlink()
+    where, host = output(cluster, workdir, job).split()
+    assert where == host != "head"

@@ -135,3 +135,35 @@ def test_nobody_else_can_announce_a_requeue(tmp_path):
     job = Job(tmp_path, script("kill -9 $PPID; sleep 0.5; exit 99"), requeue=1)
     assert job.run().returncode == 1
     assert os.path.exists(job.spool / "script")
+
+
+# --- the login environment ---
+
+def login_shell(folder, text):
+    """A shell of the account's that is started as a login shell, and then runs what it is given."""
+    path = folder / "shell"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_login_environment_of_the_jobs_host(tmp_path):
+    """A shell here; what was exported wins over it, and what is the engine's and Slurm's over both."""
+    shell = login_shell(tmp_path, "echo noise; export FROM_LOGIN=1 MINE=login JOB_ID=5 SLURM_JOB_ID=5; exec /bin/sh \"$@\"")
+    job = Job(tmp_path, script("echo $FROM_LOGIN $MINE $JOB_ID $SLURM_JOB_ID"), env={"MINE": "exported"},
+              engine={"SHELL": shell}, get_user_env=1)
+    assert job.run().returncode == 0
+    assert job.output() == "1 exported 77 77\n"
+
+
+def test_no_login_shell_where_nobody_asked(tmp_path):
+    shell = login_shell(tmp_path, f"touch {tmp_path}/called; exec /bin/sh \"$@\"")
+    assert Job(tmp_path, script("true"), engine={"SHELL": shell}).run().returncode == 0
+    assert not (tmp_path / "called").exists()
+
+
+def test_account_without_a_shell(tmp_path):
+    job = Job(tmp_path, script("echo runs"), engine={"SHELL": "/usr/sbin/nologin"}, get_user_env=1)
+    assert job.run().returncode == 0
+    first, last = job.output().splitlines()
+    assert first.startswith("slurmstepd: error: Failed to load the login environment: ") and last == "runs"

@@ -2,9 +2,9 @@
 #include "translate/emit_qsub.h"
 
 #include "common/duration.h"
+#include "common/login_env.h"
 #include "common/mem.h"
 #include "translate/export.h"
-#include "translate/login_env.h"
 #include "translate/pe.h"
 #include "translate/place.h"
 #include "translate/stub.h"
@@ -374,7 +374,7 @@ Test(emit_qsub, paths_in_the_stub_are_quoted)
 
 Test(emit_qsub, login_environment)
 {
-#define HEAD "Welcome!\n\0slurm-on-ocs login environment\0"
+#define HEAD "Welcome!\n\0the login environment follows\0"
 	static const char good[] = HEAD "A=1\0PWD=/\0B=x\ny\0_=/usr/bin/env",
 			  none[] = "This account is not available.\n";
 	cleanup_env struct env env = ENV_INIT, empty = ENV_INIT;

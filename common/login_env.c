@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "translate/login_env.h"
+#include "common/login_env.h"
 
 #include "common/path.h"
 #include "common/spawn.h"
 
-#include <pwd.h>
 #include <string.h>
 
 /* Profiles print what they like: the answer begins behind this. */
-#define MARKER "slurm-on-ocs login environment"
+#define MARKER "the login environment follows"
 #define COMMAND "/usr/bin/printf '\\0" MARKER "\\0'; exec /usr/bin/env -0"
 
-static void start_environment(struct env *env, const struct passwd *pw)
+/* What login(1) gives a shell, out of what we were given of the same account. */
+static void start_environment(struct env *env, const struct env *account)
 {
-	env_set(env, "HOME", pw->pw_dir);
-	env_set(env, "USER", pw->pw_name);
-	env_set(env, "LOGNAME", pw->pw_name);
-	env_set(env, "SHELL", pw->pw_shell);
+	static const char *const names[] = { "HOME", "USER", "LOGNAME", "SHELL" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (env_get(account, names[i]))
+			env_set(env, names[i], env_get(account, names[i]));
 	env_set(env, "PATH", "/usr/local/bin:/usr/bin:/bin");
 }
 
@@ -36,9 +37,9 @@ int login_environment_parse(struct env *out, const char *text, size_t n, struct 
 	return 0;
 }
 
-int login_environment(struct env *out, int timeout, struct error *err)
+int login_environment(struct env *out, const struct env *account, int timeout, struct error *err)
 {
-	const struct passwd *pw = getpwuid(getuid());
+	const char *shell = env_get(account, "SHELL");
 	cleanup_argvec struct argvec argv = ARGVEC_INIT;
 	cleanup_strbuf struct strbuf text = STRBUF_INIT, noise = STRBUF_INIT;
 	cleanup_env struct env env = ENV_INIT;
@@ -46,10 +47,8 @@ int login_environment(struct env *out, int timeout, struct error *err)
 		.argv = &argv, .cwd = "/", .out = &text, .err = &noise, .timeout_ms = timeout * 1000
 	};
 
-	if (!pw)
-		return error_set(err, ERR_SYSTEM, "uid %u has no passwd entry", (unsigned)getuid());
-	s.program = *pw->pw_shell ? pw->pw_shell : "/bin/sh";
-	start_environment(&env, pw);
+	s.program = shell && *shell == '/' ? shell : "/bin/sh";
+	start_environment(&env, account);
 	s.envp = env.vars.v;
 	/* A dash in front of its name makes every shell a login shell; csh has no other way together with -c. */
 	argvec_pushf(&argv, "-%s", path_basename(s.program));
