@@ -172,9 +172,9 @@ static void start_stepper(struct agent_run *a, const struct frame *f)
 
 static void signal_steppers(struct agent_run *a, const struct frame *f)
 {
-	int signo = f->length == 4 ? f->payload[3] : 0;
+	int signo = f->length == 4 ? f->payload[3] : NSIG;
 
-	if (signo <= 0 || signo >= NSIG)
+	if (signo >= NSIG)
 		return;
 	for (struct agent_step *st = a->steps; st; st = st->next)
 		if (f->rank == RANK_ALL || f->rank == st->id)
@@ -227,8 +227,14 @@ static const struct channel_ops client_ops = { .frame = client_frame, .closed = 
 static void on_unix_peer(void *arg, int fd)
 {
 	struct agent_run *a = arg;
-	struct local_client *c = xcalloc(1, sizeof(*c));
+	struct local_client *c;
 
+	/* without the supervisor there are no more steps */
+	if (!a->channel) {
+		close(fd);
+		return;
+	}
+	c = xcalloc(1, sizeof(*c));
 	*c = (struct local_client){ .agent = a, .relay = a->next_relay++, .next = a->clients };
 	if (channel_plain(&c->channel, &a->loop, fd, &client_ops, c, NULL) < 0) {
 		free(c);

@@ -58,7 +58,7 @@ enum frame_type {
 	FRAME_STEPPER = 40,      /* supervisor: struct stepper_start */
 	FRAME_STEPPER_EXIT = 41, /* agent: rank = step id, u32 wait status */
 	FRAME_STEPPERS_SIG =
-		42, /* supervisor: rank = step id or RANK_ALL, u32 signal; STOP and CONT: suspension */
+		42, /* supervisor: rank = step id or RANK_ALL, u32 signal; STOP and CONT: suspension, 0: srun is gone */
 	FRAME_AGENT_END = 43,   /* supervisor: end your steps, u32 ms between TERM and KILL, then exit */
 	FRAME_RELAY_OPEN = 44,  /* agent: a local srun connected; rank = its number */
 	FRAME_RELAY = 45,       /* both: a frame (header and payload) of that srun's conversation */

@@ -353,8 +353,14 @@ static void on_life(void *arg, uint32_t events)
 	(void)events;
 	if (k < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (k == 1) {
+	if (k == 1 && signo != STEPPER_ORPHANED) {
 		signal_ranks(s, signo);
+		return;
+	}
+	if (k == 1) {
+		/* the end of a connection shows by itself, but who still dials would do so until it's too late */
+		if (!s->channel && !s->started)
+			quit(s);
 		return;
 	}
 	/* our parent is gone, and with it whoever would account for the ranks or end them */

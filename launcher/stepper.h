@@ -22,6 +22,8 @@ struct stepper_child {
 /* Forks it and watches it by fn. host_env: what belongs to this host (stepenv_host). */
 int stepper_fork(struct stepper_child *c, struct loop *l, const struct stepper_start *start,
 		 const struct env *host_env, loop_child_fn fn, void *arg, struct error *err);
+/* Instead of a signal: srun is gone; a stepper that hasn't reached it yet gives up. */
+#define STEPPER_ORPHANED 0
 void stepper_signal(const struct stepper_child *c, int signo);
 /* After its end. */
 void stepper_close(struct stepper_child *c);

@@ -129,6 +129,8 @@ void client_gone(struct client *c)
 	loop_timer_set(c->steps->cfg.loop, &c->gone, 0, free_client, c);
 	if (st) {
 		st->client = NULL;
+		if (st->state == STEP_GRANTED && !st->done)
+			step_signal(st, STEPPER_ORPHANED);
 		step_check(st);
 	}
 }

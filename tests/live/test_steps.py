@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import time
 
 import pytest
 
@@ -268,3 +269,21 @@ for p in ports:
     cluster.write(f"{workdir}/go", "")
     cluster.wait_job(job)
     assert sorted(cluster.read(f"{workdir}/out").split()) == ["c1", "c2", "c3"]
+
+
+def test_a_step_holds_nothing_after_its_srun(cluster, workdir):
+    """srun is killed at every moment of its start; no stepper may go on looking for it."""
+    job = cluster.sbatch("""#!/bin/bash
+srun true
+for ms in {05..70}; do
+    srun sleep 60 &
+    sleep 0.0$ms
+    kill -9 $!
+done 2>/dev/null
+wait
+srun --time=1 date +%s >began
+""", ["-N2", "-n4", "-o", "/dev/null"], cwd=workdir)
+    started = time.time()
+    cluster.wait_job(job, timeout=90)
+    assert cluster.read(f"{workdir}/began").split()
+    assert time.time() - started < 20
