@@ -401,6 +401,7 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 	if (script_start(b, on_script_end, &err) < 0)
 		return fail(b, true, &err);
 	limits_start(b);
+	b->started = loop_now();
 	write_start(b);
 	depend_tell(b, true);
 	spool_link_job(&b->spool, b->alloc.engine_id, NULL);

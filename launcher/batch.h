@@ -46,6 +46,7 @@ struct batch {
 	enum batch_end end;
 	int64_t cancelled_by; /* uid */
 	struct loop_timer limit, warning, look, kill, give_up;
+	int64_t started;                  /* ms */
 	int64_t limit_left, warning_left; /* ms, while suspended */
 	int64_t looked;                   /* when we last saw the clock */
 	bool suspended;

@@ -17,7 +17,10 @@
 #include <string.h>
 
 #define ENGINE_TIMEOUT_MS (60 * 1000)
-#define KILL_TIMEOUT_MS (60 * 1000)
+#define KILL_TIMEOUT_MS (30 * 1000)
+/* A job that qmaster still takes for one on its way to the host is rescheduled, but never killed there. */
+#define ARRIVAL_MS 5000
+#define ATTEMPTS 3
 #define LOOK_US (100 * 1000)
 
 /* Has the engine said that it will? */
@@ -47,10 +50,19 @@ static bool reschedule(const struct batch *b)
 int requeue_exit(const struct batch *b)
 {
 	pid_t minder = getppid();
+	int64_t early = b->started + ARRIVAL_MS - loop_now();
 
-	if (b->alloc.nhosts > 1 && reschedule(b))
+	if (b->alloc.nhosts == 1) {
+		minded_requeue();
+		return MINDED_REQUEUE_CODE;
+	}
+	if (early > 0)
+		usleep((useconds_t)early * 1000);
+	for (int i = 0; i < ATTEMPTS && getppid() == minder && reschedule(b); i++)
 		for (int ms = 0; ms < KILL_TIMEOUT_MS && getppid() == minder; ms += LOOK_US / 1000)
 			usleep(LOOK_US);
-	minded_requeue();
-	return MINDED_REQUEUE_CODE;
+	/* (99 would keep the other hosts from all parallel jobs while this one waits for them) */
+	if (getppid() == minder)
+		log_error("the engine doesn't start the job again (qmod -rj)");
+	return 1;
 }
