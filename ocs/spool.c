@@ -77,8 +77,10 @@ int spool_create(struct spool *s, const char *root, const char *cluster, struct 
 	if (mkdirat(fd, s->uuid, 0700) < 0)
 		return error_errno(err, "cannot make a folder in the spool folder %s/%s", root, cluster);
 	s->fd = path_open_private_dirat(fd, s->uuid, false, err);
-	if (s->fd < 0)
+	if (s->fd < 0) { /* a umask that denies it to its owner: no sweep could open it either */
+		unlinkat(fd, s->uuid, AT_REMOVEDIR);
 		return error_wrap(err, "spool folder %s/%s", root, cluster);
+	}
 	s->dir = xasprintf("%s/%s/%s", root, cluster, s->uuid);
 	return 0;
 }

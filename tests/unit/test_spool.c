@@ -6,10 +6,12 @@
 #include "common/strbuf.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define HOUR 3600
 
@@ -62,6 +64,40 @@ Test(spool, create_link_open_remove)
 	cr_expect_eq(spool_remove(&b, &err), 0, "%s", err.text);
 	cr_expect_not(exists(a.dir));
 	cr_expect_not(exists(link));
+}
+
+static int entries(const char *path)
+{
+	DIR *d = opendir(path);
+	int n = 0;
+
+	cr_assert_not_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* umask 0777: the owner himself may not enter what he makes; root always may, so not as root. */
+Test(spool, a_folder_that_cannot_be_entered_is_not_left)
+{
+	cleanup_free char *cluster = xasprintf("%s/lab", root);
+	struct spool s;
+	int before;
+
+	if (geteuid() == 0) {
+		cr_assert_eq(chown(root, 65534, (gid_t)-1), 0);
+		cr_assert_eq(seteuid(65534), 0);
+	}
+	cr_assert_eq(spool_create(&s, root, "lab", NULL), 0);
+	spool_release(&s);
+	before = entries(cluster);
+	umask(0777);
+	cr_expect_eq(spool_create(&s, root, "lab", NULL), -1);
+	umask(022);
+	cr_expect_eq(entries(cluster), before);
+	if (getuid() == 0)
+		cr_assert_eq(seteuid(0), 0);
 }
 
 Test(spool, an_old_jobs_link_gives_way)
