@@ -47,11 +47,13 @@ $(foreach s,$(FUZZ_SRCS),$(eval $(call test_program,$(s),$(FUZZ_MAIN),$(FUZZ_LIN
 test-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
 .PHONY: test-programs
 
+PARALLEL := $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # --- suites. run-X writes $(RESULTS)/X*.xml (JUnit); check-X also judges them ---
 run-unit:
 	@mkdir -p $(RESULTS)
 	$(Q)rm -f $(RESULTS)/unit-*.xml
-	$(Q)$(MAKE) --no-print-directory -k test-programs || :
+	$(Q)$(MAKE) --no-print-directory $(PARALLEL) -k test-programs || :
 	$(Q)$(PYTHON) -B tests/checks/unit.py $(RESULTS) $(if $(UNIT),$(filter $(UNIT:%=$(BUILD)/tests/unit/test_%),$(UNIT_PROGRAMS)) \
 		$(filter $(UNIT:%=$(BUILD)/tests/fuzz/fuzz_%),$(FUZZ_PROGRAMS)),$(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)) || :
 
@@ -72,12 +74,15 @@ check-$(1): run-$(1)
 endef
 $(foreach s,$(SUITES) clients,$(eval $(call check_suite,$(s))))
 
-# Every suite runs, whatever became of the one before; the summary alone decides.
+# Every suite runs, whatever became of the one before; the summary alone decides. The live tests, which mostly wait for
+# the engine, run beside the others, in a build of their own: the cluster installs it below another PREFIX.
 check: deps
 	$(Q)rm -rf $(RESULTS)
 	@mkdir -p $(RESULTS)
-	$(Q)$(MAKE) --no-print-directory all
-	$(Q)for suite in $(SUITES); do $(MAKE) --no-print-directory run-$$suite || :; done
+	$(Q)$(MAKE) --no-print-directory $(PARALLEL) all
+	$(Q)$(MAKE) --no-print-directory $(PARALLEL) BUILD=$(BUILD)/live RESULTS=$(RESULTS) run-live >$(RESULTS)/live.log 2>&1 & \
+		for suite in $(filter-out live,$(SUITES)); do $(MAKE) --no-print-directory run-$$suite || :; done; \
+		wait; cat $(RESULTS)/live.log
 	$(Q)$(PYTHON) -B tests/checks/summary.py --promises $(RESULTS) $(SUITES)
 .PHONY: check
 
