@@ -143,7 +143,8 @@ def traces(cluster, workdir):
     cluster.on("head", ["sbatch", "--test-only", "--wrap", "true"], cwd=workdir)  # the caches are there
     for name, text in SCRIPTS.items():
         cluster.write(f"{workdir}/{name}", text)
-    cluster.wait_until(lambda: not cluster.on("head", ["qstat", "-u", "*"], user="root").stdout, 60, "jobs of other tests")
+    # those of other tests
+    cluster.wait_until(lambda: not cluster.on("head", ["qstat", "-u", "*", "-s", "r"], user="root").stdout, 60, "jobs run")
     return Traces(cluster, workdir)
 
 

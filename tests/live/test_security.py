@@ -142,8 +142,18 @@ class Job:
         assert self.cluster.read(f"{self.folder}/job.out") == "ended 0\n"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def home_is_open(cluster):
+    """As on many sites: everybody may look into alice's home. What is private there is by its own mode."""
+    home = cluster.outside(cluster.home())
+    mode = home.stat().st_mode & 0o7777
+    home.chmod(0o755)
+    yield
+    home.chmod(mode)
+
+
 @pytest.fixture(scope="module")
-def job(cluster):
+def job(cluster, home_is_open):
     folder = f"{cluster.home()}/security-{uuid.uuid4().hex[:8]}"
     cluster.mkdir(folder, mode=0o700)
     running = Job(cluster, folder)
@@ -182,10 +192,14 @@ def test_another_user_finds_no_arguments(cluster, workdir):
     cluster.write(f"{workdir}/s.sh", f"#!/bin/bash\n# {words['script']}\nsrun -N1 -n1 true {words['step']}\n", mode=0o700)
     result = cluster.on("head", ["sbatch", "--parsable", "-H", "-N2", "s.sh", words["argument"]], cwd=workdir, check=True)
     number = int(result.stdout)
-    waiting = [harvest(cluster, host, words, number) for host in ("head", "c1")]
-    assert harvest(cluster, "head", words, number, user="alice")["argument"], "the search itself finds nothing"
-    shown = {user: cluster.on("head", ["scontrol", "show", "job", str(number)], user=user).stdout for user in ("alice", "bob")}
-    assert f"Command={workdir}/s.sh {words['argument']}\n" in shown["alice"] and f"Command={workdir}/s.sh\n" in shown["bob"]
+    try:
+        waiting = [harvest(cluster, host, words, number) for host in ("head", "c1")]
+        assert harvest(cluster, "head", words, number, user="alice")["argument"], "the search itself finds nothing"
+        shown = {user: cluster.on("head", ["scontrol", "show", "job", str(number)], user=user).stdout for user in ("alice", "bob")}
+        assert f"Command={workdir}/s.sh {words['argument']}\n" in shown["alice"] and f"Command={workdir}/s.sh\n" in shown["bob"]
+    except BaseException:
+        cluster.on("head", ["scancel", str(number)])
+        raise
     cluster.on("head", ["scontrol", "release", str(number)], check=True)
     cluster.wait_job(number)
     cluster.qacct(number)
@@ -243,7 +257,8 @@ STRANGER = textwrap.dedent(r"""
     for host, port, data in ask["calls"]:
         s = socket.create_connection((host, port), 10)
         s.setblocking(False)
-        caller = {"socket": s, "address": (host, port), "left": bytes.fromhex(data), "got": b"", "end": None, "start": time.monotonic()}
+        caller = {"socket": s, "address": (host, port), "left": bytes.fromhex(data), "got": b"", "end": None,
+                  "start": time.monotonic()}
         if caller["left"] and not ask["drip"]:
             try:
                 s.send(caller["left"])
@@ -461,8 +476,10 @@ def test_a_spool_folder_open_to_others_is_refused(cluster, workdir):
     spool_problem(cluster, workdir, place)
 
 
-@pytest.mark.parametrize("plant", ["mkdir -p $T/slurm-on-ocs; chmod -R 777 $T", "mkdir $T $T.bob; ln -s $T.bob $T/slurm-on-ocs",
-                                   "mkdir -m 777 $T.bob; ln -s $T.bob $T"])
+@pytest.mark.parametrize("plant", [
+    "mkdir -m 777 $T", "mkdir -p $T/slurm-on-ocs; chmod -R 777 $T", "mkdir $T $T.bob; ln -s $T.bob $T/slurm-on-ocs",
+    "mkdir -m 777 $T.bob; ln -s $T.bob $T",
+])
 def test_a_job_folder_of_somebody_else_is_not_used(cluster, workdir, plant):
     """bob guesses the next job's number and has made its folder before the engine, which gives that to alice then."""
     number = cluster.sbatch("#!/bin/sh\n", ["-H"], cwd=workdir) + 1
@@ -533,8 +550,8 @@ def test_records_that_bob_wrote_are_bobs(cluster, workdir):
     try:
         home = cluster.home()
         shown = {words: cluster.on("head", words, cwd=home).stdout for words in (
-            f"sacct -nXPj {job} -o jobname,state,user", f"squeue -h -t all -j {job} -u alice -o '%j %T %u'", "sacct -anXP -o jobname,user",
-            "squeue -h -t all -o '%j,%u'")}
+            f"sacct -nXPj {job} -o jobname,state,user", f"squeue -h -t all -j {job} -u alice -o '%j %T %u'",
+            "sacct -anXP -o jobname,user", "squeue -h -t all -o '%j,%u'")}
         assert shown[f"sacct -nXPj {job} -o jobname,state,user"] == "honest|COMPLETED|alice\n"
         assert shown[f"squeue -h -t all -j {job} -u alice -o '%j %T %u'"] == "honest COMPLETED alice\n"
         everything = "".join(shown.values())
