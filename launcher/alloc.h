@@ -13,27 +13,30 @@
 
 struct alloc_host {
 	char *engine_name; /* as the engine spells it (qrsh needs this) */
-	char *node_name;   /* as Slurm shows it: the short name, the full one where two hosts would share it */
-	uint32_t slots;    /* granted here = CPUs */
-	uint32_t tasks;    /* the job's tasks here by the request (SLURM_TASKS_PER_NODE) */
-	char *gpus;        /* ids of the job's GPUs here, with commas; NULL: none, or nobody knows which */
+	char *node_name; /* as Slurm shows it: the short name, the full one where two hosts would share it */
+	uint32_t slots;  /* granted here = CPUs */
+	uint32_t tasks;  /* the job's tasks here by the request (SLURM_TASKS_PER_NODE) */
+	char *gpus;      /* ids of the job's GPUs here, with commas; NULL: none, or nobody knows which */
 	uint32_t ngpus;
 };
 
 struct alloc {
 	struct alloc_host *hosts; /* master first, in the engine's order; repeated hosts merged */
 	size_t nhosts;
-	uint64_t engine_id;       /* JOB_ID */
-	uint32_t engine_task;     /* SGE_TASK_ID; 0: no array */
-	uint64_t job_id;          /* SLURM_JOB_ID: engine_id, or engine_id * 100000 + engine_task for an element */
-	uint32_t restart;         /* RESTARTED */
-	uint32_t ntasks;          /* the job's tasks (asked for, or one per host) */
-	char *queue;              /* QUEUE */
-	char *user;               /* LOGNAME / USER */
-	char *account;            /* SGE_ACCOUNT */
+	uint64_t engine_id;   /* JOB_ID */
+	uint32_t engine_task; /* SGE_TASK_ID; 0: no array */
+	uint64_t job_id;  /* SLURM_JOB_ID: engine_id, or engine_id * 100000 + engine_task for an element */
+	uint32_t restart; /* RESTARTED */
+	uint32_t ntasks;  /* the job's tasks (asked for, or one per host) */
+	char *queue;      /* QUEUE */
+	char *user;       /* LOGNAME / USER */
+	char *account;    /* SGE_ACCOUNT */
 };
 
-#define ALLOC_INIT { 0 }
+#define ALLOC_INIT                                                                                           \
+	{                                                                                                    \
+		0                                                                                            \
+	}
 #define cleanup_alloc cleanup(alloc_release)
 void alloc_release(struct alloc *a);
 /* From the job's environment (PE_HOSTFILE is read; without it one host of NSLOTS slots). */

@@ -287,7 +287,8 @@ static int start_loop(struct batch *b, pid_t minder_group, struct error *err)
 }
 
 /* Everything up to the fork of the script. *launch: from here on a failure is the job's, and recorded. */
-static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, bool *launch, struct error *err)
+static int prepare(struct batch *b, const char *spool_dir, pid_t minder_group, bool *launch,
+		   struct error *err)
 {
 	int rc;
 
@@ -421,8 +422,12 @@ static int run(struct batch *b, const char *spool_dir, pid_t minder_group)
 
 int batch_main(int argc, char **argv)
 {
-	struct batch b = { .spool = SPOOL_INIT, .job_fd = -1, .record_fd = -1, .std_fd = { -1, -1, -1 },
-			   .script_pid = -1, .canary = { .pid = -1 },
+	struct batch b = { .spool = SPOOL_INIT,
+			   .job_fd = -1,
+			   .record_fd = -1,
+			   .std_fd = { -1, -1, -1 },
+			   .script_pid = -1,
+			   .canary = { .pid = -1 },
 			   .loop = { .epoll_fd = -1, .signal_fd = -1 } };
 	pid_t minder_group = getpgid(getppid());
 	int code;

@@ -18,20 +18,29 @@
 #include <sys/resource.h>
 
 /* Why the job ends. The first reason stays. */
-enum batch_end { END_NONE, END_SCRIPT, END_TIMEOUT, END_CANCELLED, END_KILLED, END_NEVER, END_REQUEUED, END_DEADLINE };
+enum batch_end {
+	END_NONE,
+	END_SCRIPT,
+	END_TIMEOUT,
+	END_CANCELLED,
+	END_KILLED,
+	END_NEVER,
+	END_REQUEUED,
+	END_DEADLINE
+};
 
 struct batch {
 	struct loop loop;
 	struct spool spool;
 	struct jobspec job;
 	struct alloc alloc;
-	struct env engine;   /* what the engine gave us */
-	struct env env;      /* of the script, and of every step */
+	struct env engine; /* what the engine gave us */
+	struct env env;    /* of the script, and of every step */
 	char *libexec;
-	char *job_dir;       /* SOO_JOB_DIR */
-	bool own_job_dir;    /* not below TMPDIR: nobody else removes it */
-	char *work_dir;      /* where the script runs */
-	char *script;        /* our copy of it */
+	char *job_dir;    /* SOO_JOB_DIR */
+	bool own_job_dir; /* not below TMPDIR: nobody else removes it */
+	char *work_dir;   /* where the script runs */
+	char *script;     /* our copy of it */
 	int job_fd, record_fd;
 	int std_fd[3];       /* the script's */
 	struct rlimit files; /* limit of open files as the engine set it */
@@ -39,9 +48,9 @@ struct batch {
 	struct canary canary;
 	struct steps *steps; /* NULL: the job runs without */
 	struct loop_child script_child;
-	pid_t *spared;       /* the last answer of batch_spared() */
-	pid_t script_pid;    /* -1: not started or ended */
-	int status;          /* wait status of the script */
+	pid_t *spared;    /* the last answer of batch_spared() */
+	pid_t script_pid; /* -1: not started or ended */
+	int status;       /* wait status of the script */
 
 	enum batch_end end;
 	int64_t cancelled_by; /* uid */
@@ -50,7 +59,7 @@ struct batch {
 	int64_t limit_left, warning_left; /* ms, while suspended */
 	int64_t looked;                   /* when we last saw the clock */
 	bool suspended;
-	bool at_deadline;                 /* the limit is --deadline, earlier than --time */
+	bool at_deadline; /* the limit is --deadline, earlier than --time */
 };
 
 /* --- batch_output.c --- */

@@ -119,7 +119,8 @@ static int open_output(const struct batch *b, const char *path, const char *whic
 	/* a requeued job's first output is worth keeping; and an old run may still write for seconds */
 	bool append = b->job.open_mode == 'a' || (b->job.open_mode != 't' && b->alloc.restart);
 	mode_t old = umask((mode_t)b->job.umask);
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | (append ? 0 : O_TRUNC), 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | (append ? 0 : O_TRUNC),
+		      0666);
 
 	umask(old);
 	if (fd < 0)
@@ -159,7 +160,9 @@ int output_open_last_resort(const struct env *engine)
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		const char *dir = env_get(engine, folders[i]);
 		cleanup_free char *path = dir ? xasprintf("%s/slurm-%s.out", dir, id ? id : "0") : NULL;
-		int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644) : -1;
+		int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+				     0644)
+			      : -1;
 
 		if (fd >= 0)
 			return fd;

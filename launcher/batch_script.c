@@ -21,11 +21,30 @@
 static bool is_engine_own(const char *variable)
 {
 	static const char *const names[] = {
-		"ARC=", "ENVIRONMENT=", "HOSTNAME=", "JOB_ID=", "JOB_NAME=", "JOB_SCRIPT=", "NHOSTS=", "NQUEUES=",
-		"NSLOTS=", "PE=", "PE_HOSTFILE=", "QUEUE=", "REQNAME=", "REQUEST=", "RESTARTED=", "TMP=", "TMPDIR=",
+		"ARC=",
+		"ENVIRONMENT=",
+		"HOSTNAME=",
+		"JOB_ID=",
+		"JOB_NAME=",
+		"JOB_SCRIPT=",
+		"NHOSTS=",
+		"NQUEUES=",
+		"NSLOTS=",
+		"PE=",
+		"PE_HOSTFILE=",
+		"QUEUE=",
+		"REQNAME=",
+		"REQUEST=",
+		"RESTARTED=",
+		"TMP=",
+		"TMPDIR=",
 		/* devices, where the site hides those of others */
-		"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "GPU_DEVICE_ORDINAL=",
-		"ZE_AFFINITY_MASK=", "NVIDIA_VISIBLE_DEVICES=",
+		"CUDA_VISIBLE_DEVICES=",
+		"ROCR_VISIBLE_DEVICES=",
+		"HIP_VISIBLE_DEVICES=",
+		"GPU_DEVICE_ORDINAL=",
+		"ZE_AFFINITY_MASK=",
+		"NVIDIA_VISIBLE_DEVICES=",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -37,8 +56,8 @@ static bool is_engine_own(const char *variable)
 /* What the execution daemon or the stub's shell happened to have, and a Slurm job doesn't inherit. */
 static bool is_accident(const char *variable)
 {
-	static const char *const names[] = { "OLDPWD=", "PWD=", "SHLVL=", "_=", "TERM=", "LANG=", "LANGUAGE=",
-					     "LD_PRELOAD=" };
+	static const char *const names[] = { "OLDPWD=", "PWD=",  "SHLVL=",    "_=",
+					     "TERM=",   "LANG=", "LANGUAGE=", "LD_PRELOAD=" };
 	static const char *const prefixes[] = { "LC_", "SLURM_", "SOO_" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -41,14 +41,14 @@ struct loop {
 	int epoll_fd, signal_fd;
 	struct loop_watch **watches; /* by descriptor */
 	size_t nwatches;
-	struct loop_watch *removed;  /* freed after the round in which they were removed */
-	struct loop_timer *timers;   /* soonest first */
+	struct loop_watch *removed; /* freed after the round in which they were removed */
+	struct loop_timer *timers;  /* soonest first */
 	struct loop_child *children;
-	loop_child_fn orphan_fn;     /* of children that nobody watches (a subreaper has them) */
+	loop_child_fn orphan_fn; /* of children that nobody watches (a subreaper has them) */
 	void *orphan_arg;
 	loop_signal_fn signal_fn;
 	void *signal_arg;
-	sigset_t original_mask;      /* as it was before loop_init: a child that execs restores it */
+	sigset_t original_mask; /* as it was before loop_init: a child that execs restores it */
 	bool stop;
 };
 

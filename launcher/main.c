@@ -15,7 +15,8 @@ static const struct role {
 	{ "agent", "slurmstepd", agent_main }, /* per host and job, started by qrsh -inherit */
 	{ "step", "srun", step_main },         /* srun's side of a step: step FD */
 	{ "ctl", "scancel", ctl_main },        /* ctl SPOOLDIR VERB ...: a command to a running job */
-	{ "guard", "slurmstepd", guard_main }, /* guard PID: started by the minder when one of the above has died */
+	{ "guard", "slurmstepd",
+	  guard_main }, /* guard PID: started by the minder when one of the above has died */
 };
 
 int main(int argc, char **argv)
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
 		return roles[i].run(argc - 1, argv + 1);
 	}
 	log_open("shim-launch", LOG_NORMAL);
-	log_error("usage: shim-launch batch|agent|step|ctl ...; it is started by sbatch, srun and scancel, not by hand");
+	log_error(
+		"usage: shim-launch batch|agent|step|ctl ...; it is started by sbatch, srun and scancel, not by hand");
 	return 1;
 }

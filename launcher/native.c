@@ -13,8 +13,8 @@
 
 extern char **environ;
 
-#define OUR_PE "slurm-on-ocs"    /* prefix of the PEs that our installer makes */
-#define NATIVE_PES "native-pes"  /* file beside us with the names of further PEs */
+#define OUR_PE "slurm-on-ocs"   /* prefix of the PEs that our installer makes */
+#define NATIVE_PES "native-pes" /* file beside us with the names of further PEs */
 
 static bool is_native_pe(const char *libexec, const char *pe)
 {
@@ -43,8 +43,8 @@ static bool is_ours(char **words)
 
 	if (!strcmp(path_basename(words[0]), "minder"))
 		return true;
-	fd = strcmp(words[0], "-s") ? open(words[0], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) :
-				      fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	fd = strcmp(words[0], "-s") ? open(words[0], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+				    : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 	if (n <= 0)
 		return false;
@@ -81,10 +81,10 @@ static void add_array(struct env *slurm, const struct alloc *a, const struct env
 static void keep_to_this_host(struct env *slurm, const struct alloc *a, const struct env *e)
 {
 	static const char *const of_the_job[] = {
-		"SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
-		"SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS", "SLURM_NPROCS",
+		"SLURM_JOB_NODELIST",      "SLURM_NODELIST",       "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
+		"SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS",        "SLURM_NPROCS",
 		"SLURM_JOB_NAME", /* the engine calls a task's job "petask" */
-		"SLURM_SUBMIT_HOST", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
+		"SLURM_SUBMIT_HOST",       "SLURM_PROCID",         "SLURM_LOCALID",       "SLURM_NODEID",
 	};
 	const char *list = env_get(e, "SLURM_JOB_NODELIST");
 	cleanup_hostlist struct hostlist hosts = HOSTLIST_INIT;

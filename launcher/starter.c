@@ -235,7 +235,8 @@ static NORETURN void run_task(char **words)
 		execlp(shell, what, "-c", join(words, false), (char *)NULL);
 	}
 	/* in the words of the program that would have done it */
-	dprintf(STDERR_FILENO, "qrsh_starter: executing child process %s failed: %s\n", what, strerror(errno));
+	dprintf(STDERR_FILENO, "qrsh_starter: executing child process %s failed: %s\n", what,
+		strerror(errno));
 	_exit(1);
 }
 
@@ -245,7 +246,8 @@ int main(int argc, char **argv)
 	struct told told = { NULL };
 
 	if (argc < 2) {
-		dprintf(STDERR_FILENO, "starter: started without a command; it is a queue's starter_method\n");
+		dprintf(STDERR_FILENO,
+			"starter: started without a command; it is a queue's starter_method\n");
 		return 1;
 	}
 	take_told(&told);

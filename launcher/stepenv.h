@@ -24,7 +24,7 @@ struct stepenv_step {
 	uint16_t port;
 	uint32_t umask;
 	const char *job_gpus; /* SOO_JOB_GPUS of the job; NULL */
-	int verbosity; /* -1 quiet, 0, 1 ... */
+	int verbosity;        /* -1 quiet, 0, 1 ... */
 };
 
 /* Step variables into e. */

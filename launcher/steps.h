@@ -27,14 +27,14 @@ struct steps_hooks {
 
 struct steps_config {
 	struct loop *loop;
-	const struct alloc *alloc;    /* borrowed for life, as all pointers here */
+	const struct alloc *alloc; /* borrowed for life, as all pointers here */
 	const struct jobspec *job;
-	const struct env *job_env;    /* batch-level environment (jobenv_fill and the user's) */
-	const char *libexec;          /* folder of our programs */
-	const char *job_dir;          /* SOO_JOB_DIR: the Unix socket goes to <job_dir>/ctl */
-	const char *spool_dir;        /* the "control" file goes there */
-	int record_dirfd;             /* -1: no records */
-	const char *host;             /* this host's name in records */
+	const struct env *job_env; /* batch-level environment (jobenv_fill and the user's) */
+	const char *libexec;       /* folder of our programs */
+	const char *job_dir;       /* SOO_JOB_DIR: the Unix socket goes to <job_dir>/ctl */
+	const char *spool_dir;     /* the "control" file goes there */
+	int record_dirfd;          /* -1: no records */
+	const char *host;          /* this host's name in records */
 	struct steps_hooks hooks;
 };
 

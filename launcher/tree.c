@@ -231,7 +231,9 @@ int tree_signal_under(pid_t root, int signo, const pid_t *spare, size_t n)
 
 int tree_signal_but(int signo, const pid_t *spare, size_t n)
 {
-	return signal_all(&(struct target){ .root = getpid(), .spare = spare, .nspare = n, .spare_below = true }, signo);
+	return signal_all(
+		&(struct target){ .root = getpid(), .spare = spare, .nspare = n, .spare_below = true },
+		signo);
 }
 
 int tree_signal(int signo, const pid_t *spare, size_t n)

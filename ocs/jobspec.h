@@ -65,9 +65,9 @@ struct jobspec {
 	uint32_t *array_index;
 	uint32_t array_count; /* 0: no array */
 	uint32_t array_step;  /* SLURM_ARRAY_TASK_STEP */
-	bool requeue;      /* may it be started again? */
-	int64_t deadline;  /* --deadline, s since the epoch; 0: none */
-	int64_t time_min;  /* s; 0: not given */
+	bool requeue;         /* may it be started again? */
+	int64_t deadline;     /* --deadline, s since the epoch; 0: none */
+	int64_t time_min;     /* s; 0: not given */
 
 	struct launch_settings launch;
 };

@@ -159,7 +159,8 @@ static void add_host(struct strbuf *name, const char *host)
 		strbuf_addch(name, *host == '/' ? '_' : *host);
 }
 
-int record_append(struct record *r, int dirfd, uint64_t job, uint32_t task, const char *host, struct error *err)
+int record_append(struct record *r, int dirfd, uint64_t job, uint32_t task, const char *host,
+		  struct error *err)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT;
 	cleanup_fd int fd = -1;
@@ -173,8 +174,8 @@ int record_append(struct record *r, int dirfd, uint64_t job, uint32_t task, cons
 	add_host(&name, host);
 	strbuf_addstr(&name, ".jsonl");
 	strbuf_addstr(&r->json, "}\n");
-	fd = openat(dirfd, name.buf, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		    0600);
+	fd = openat(dirfd, name.buf,
+		    O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, "cannot open %s", name.buf);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())

@@ -37,7 +37,8 @@ struct record {
 };
 
 void record_begin(struct record *r, const char *event, uint64_t job, uint32_t task, uint32_t restart);
-void record_str(struct record *r, const char *key, const char *value); /* NULL: null; bad UTF-8 becomes U+FFFD */
+void record_str(struct record *r, const char *key,
+		const char *value); /* NULL: null; bad UTF-8 becomes U+FFFD */
 void record_int(struct record *r, const char *key, int64_t value);
 void record_real(struct record *r, const char *key, double value);
 void record_strings(struct record *r, const char *key, char *const *values, size_t n);
@@ -47,6 +48,7 @@ void record_release(struct record *r);
 /* Where this user's records of a job go: an open folder, from accounting_dir (may be NULL or absent) or spool_dir. */
 int record_open_dir(const char *accounting_dir, const char *spool_dir, struct error *err);
 /* Ends the object and appends it as one line to the job's file of this host below dirfd. */
-int record_append(struct record *r, int dirfd, uint64_t job, uint32_t task, const char *host, struct error *err);
+int record_append(struct record *r, int dirfd, uint64_t job, uint32_t task, const char *host,
+		  struct error *err);
 
 #endif

@@ -65,8 +65,8 @@ struct record_job {
 	int64_t time_min;                     /* s; 0: not given */
 	int64_t begin, deadline;              /* s since the epoch; 0: none */
 	int64_t nice;
-	bool requeue; /* may it be started again? */
-	uint32_t *array;                      /* Slurm's index of engine task p is array[p-1] */
+	bool requeue;    /* may it be started again? */
+	uint32_t *array; /* Slurm's index of engine task p is array[p-1] */
 	size_t narray;
 	uint32_t array_limit;    /* elements at a time; 0: no limit */
 	char *dependency;        /* "afterok:7,after:8+5"; NULL: none */

@@ -21,9 +21,9 @@ enum step_distribution { DIST_UNSET, DIST_BLOCK, DIST_CYCLIC, DIST_PLANE, DIST_A
 struct stepspec {
 	struct argvec argv;
 	struct env env;
-	char *cwd;       /* srun's cwd: relative output files are relative to it */
-	char *chdir;     /* --chdir for the ranks; NULL: cwd */
-	char *name;      /* --job-name; NULL: basename of the command */
+	char *cwd;   /* srun's cwd: relative output files are relative to it */
+	char *chdir; /* --chdir for the ranks; NULL: cwd */
+	char *name;  /* --job-name; NULL: basename of the command */
 
 	uint32_t min_nodes, max_nodes, ntasks, cpus_per_task, ntasks_per_node; /* STEPSPEC_UNSET: not given */
 	uint32_t relative;
@@ -36,11 +36,11 @@ struct stepspec {
 	char *std_in, *std_out, *std_err; /* as given; NULL: Slurm's default */
 	uint8_t open_mode;                /* 'a', 't', 0 */
 	bool label, unbuffered;
-	int8_t kill_on_bad_exit;          /* -1: the site's default */
-	uint32_t wait;                    /* --wait, s; 0: none */
-	bool no_kill, disable_status;     /* -k, -X */
-	int8_t verbosity;                 /* -1 quiet, 0, 1 ... */
-	int64_t time_limit;               /* s; DURATION_INFINITE */
+	int8_t kill_on_bad_exit;      /* -1: the site's default */
+	uint32_t wait;                /* --wait, s; 0: none */
+	bool no_kill, disable_status; /* -k, -X */
+	int8_t verbosity;             /* -1 quiet, 0, 1 ... */
+	int64_t time_limit;           /* s; DURATION_INFINITE */
 	bool propagate_umask;
 	uint32_t umask;
 };

@@ -111,7 +111,7 @@ fuzz-programs: $(FUZZ_PROGRAMS)
 .PHONY: fuzz fuzz-merge fuzz-programs
 
 lint:
-	$(Q)PYTHON=$(PYTHON) tests/checks/lint.sh $(LINT)
+	$(Q)PYTHON=$(PYTHON) tests/checks/lint.sh $(CHECKS)
 
 format:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i

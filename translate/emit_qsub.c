@@ -161,7 +161,11 @@ void emit_qsub(const struct qsub_input *in, struct argvec *argv)
 	if (in->options)
 		argvec_pushl(argv, "-@", in->options, NULL);
 	argvec_pushl(argv, "-S", "/bin/sh", "-C", "", "-b", in->script ? "n" : "y", "-o", "/dev/null", "-j",
-		     "y", "-wd", "/", "-w", !in->script ? "v" : in->unverified ? "n" : "e", "-N", name, NULL);
+		     "y", "-wd", "/", "-w",
+		     !in->script      ? "v"
+		     : in->unverified ? "n"
+				      : "e",
+		     "-N", name, NULL);
 	add_options(in, argv);
 	argvec_push(argv, in->script ? in->script : "/bin/true");
 }

@@ -11,11 +11,11 @@
 struct qsub_input {
 	const struct request *request;
 	const struct geometry *geometry;
-	const char *queue;   /* the engine's, or several with commas; NULL: the engine chooses */
-	const char *pe;      /* NULL: none */
-	const char *par;     /* argument of -par: "4", "$fill_up"; NULL: none */
-	const char *name;    /* as asked for; the engine gets what it allows of it */
-	int64_t h_rt;        /* s; 0: none */
+	const char *queue;              /* the engine's, or several with commas; NULL: the engine chooses */
+	const char *pe;                 /* NULL: none */
+	const char *par;                /* argument of -par: "4", "$fill_up"; NULL: none */
+	const char *name;               /* as asked for; the engine gets what it allows of it */
+	int64_t h_rt;                   /* s; 0: none */
 	const char *hold, *hold_arrays; /* -hold_jid, -hold_jid_ad; NULL: none */
 	bool hold_user;                 /* -h, as --hold */
 	int64_t not_before;             /* s since the epoch; 0: at once */
@@ -23,9 +23,9 @@ struct qsub_input {
 	const char *hosts;              /* value of -l h=; NULL: any */
 	const char *master;             /* the host of the first task; NULL: any */
 	const char *reservation;        /* number of the engine's; NULL: none */
-	const char *options; /* file with more options (-@); NULL: none */
-	const char *script;  /* path of the stub; NULL: verify only */
-	bool unverified;     /* taken as it is, even where no host could run it now */
+	const char *options;            /* file with more options (-@); NULL: none */
+	const char *script;             /* path of the stub; NULL: verify only */
+	bool unverified;                /* taken as it is, even where no host could run it now */
 };
 
 /* argv[0] is "qsub". */

@@ -168,7 +168,8 @@ static char *own_command(const struct job_view *v)
 	if (!root || !r->spool || r->uid != geteuid())
 		return NULL;
 	dir = xasprintf("%s/%s/%s", root, v->conf->cluster_name, r->spool);
-	if (spool_open(&spool, dir, NULL) < 0 || fd_read_file(spool.fd, "job", MAX_JOBSPEC, &text, NULL) < 0 ||
+	if (spool_open(&spool, dir, NULL) < 0 ||
+	    fd_read_file(spool.fd, "job", MAX_JOBSPEC, &text, NULL) < 0 ||
 	    jobspec_unpack(&spec, text.buf, text.len, NULL) < 0 || !spec.command)
 		return NULL;
 	return xstrdup(spec.command);

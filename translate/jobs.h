@@ -75,12 +75,12 @@ struct job {
 struct jobs;
 
 struct job_query {
-	const char *users; /* comma separated names for the engine; NULL: everybody */
-	bool over;         /* also those that are over: */
-	time_t over_since; /* that ended since then (0: MIN_JOB_AGE ago) ... */
+	const char *users;              /* comma separated names for the engine; NULL: everybody */
+	bool over;                      /* also those that are over: */
+	time_t over_since;              /* that ended since then (0: MIN_JOB_AGE ago) ... */
 	const struct job_ids *over_ids; /* ... or, whenever they ended, these; NULL */
-	bool steps;        /* read the steps of running jobs, too */
-	bool partitions;   /* the names of pending jobs' partitions are wanted even where that costs a call */
+	bool steps;                     /* read the steps of running jobs, too */
+	bool partitions; /* the names of pending jobs' partitions are wanted even where that costs a call */
 };
 
 #define MIN_JOB_AGE 300 /* s that Slurm remembers a job that is over */

@@ -65,14 +65,14 @@ enum mail_event {
 struct request {
 	char *account, *chdir, *clusters, *comment, *distribution, *export_spec, *name, *partition, *qos;
 	char *std_in, *std_out, *std_err; /* patterns, as given; NULL: not given */
-	char *dependency; /* --dependency, known to be good; NULL or "": none */
+	char *dependency;                 /* --dependency, known to be good; NULL or "": none */
 	char *wrap;
 	uint8_t open_mode; /* 'a', 't', 0 */
 	bool hold, ignore_pbs, overcommit, parsable, quiet, test_only, get_user_env;
 	int verbose;
-	int requeue; /* 1, 0; -1: not given */
+	int requeue;             /* 1, 0; -1: not given */
 	int kill_invalid_depend; /* the same */
-	int nice;    /* > 0: lower priority */
+	int nice;                /* > 0: lower priority */
 	struct node_range nodes;
 	uint32_t ntasks, ntasks_per_node, cpus_per_task, mincpus; /* REQUEST_UNSET: not given */
 	int64_t time_limit;                                       /* s; DURATION_INFINITE */
@@ -90,7 +90,7 @@ struct request {
 	bool wait;
 
 	/* by request_finish(): what --nodes and the others come to */
-	uint32_t tasks; /* in all, as scontrol's NumTasks */
+	uint32_t tasks;  /* in all, as scontrol's NumTasks */
 	uint32_t listed; /* hosts of nodelist: the least that the job has */
 };
 
@@ -123,9 +123,9 @@ int parse_nice(const struct opt_context *ctx, struct error *err);         /* int
 int parse_distribution(const struct opt_context *ctx, struct error *err); /* char * */
 int parse_signal(const struct opt_context *ctx, struct error *err);       /* struct signal_request */
 /* --- the same, of value_resource.c --- */
-int parse_size(const struct opt_context *ctx, struct error *err);      /* struct size_request */
-int parse_gres(const struct opt_context *ctx, struct error *err);      /* struct counted_list */
-int parse_gpus(const struct opt_context *ctx, struct error *err);      /* struct counted_list, all named "gpu" */
+int parse_size(const struct opt_context *ctx, struct error *err); /* struct size_request */
+int parse_gres(const struct opt_context *ctx, struct error *err); /* struct counted_list */
+int parse_gpus(const struct opt_context *ctx, struct error *err); /* struct counted_list, all named "gpu" */
 int parse_licenses(const struct opt_context *ctx, struct error *err);  /* struct counted_list */
 int parse_exclusive(const struct opt_context *ctx, struct error *err); /* bool */
 int parse_nodelist(const struct opt_context *ctx, struct error *err);  /* char *: host names with commas */

@@ -8,7 +8,8 @@
 #define FIELD(member) OPT_FIELD(struct request, member)
 
 /* What to do about whole families of options. */
-#define NO_GPUS "the engine binds no tasks to GPUs, every task sees those of its host; use --gres or --gpus-per-task"
+#define NO_GPUS                                                                                              \
+	"the engine binds no tasks to GPUs, every task sees those of its host; use --gres or --gpus-per-task"
 #define NO_HOSTS                                                                                             \
 	"this version can't choose hosts; leave it out, or choose a partition (queue) that has just these hosts"
 #define NO_CORES "the engine knows slots, not sockets, cores and threads; ask with --cpus-per-task"

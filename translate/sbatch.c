@@ -278,8 +278,7 @@ static int submit(struct request *r, const struct script *script, int nargs, cha
 		return 1;
 	}
 	if (check_cluster(r, s.conf, &err) < 0 || check_array(r, s.conf, &err) < 0 ||
-	    request_finish(r, &warning, &err) < 0 ||
-	    request_check_times(r, time(NULL), &err) < 0) {
+	    request_finish(r, &warning, &err) < 0 || request_check_times(r, time(NULL), &err) < 0) {
 		opt_log_error(&err);
 		return 1;
 	}

@@ -87,7 +87,8 @@ static void add_state(const struct job_view *v, const struct scontrol_options *o
 	add_field(v, 'E', out);
 	next_line(o, out);
 	strbuf_addf(out, "Requeue=%d Restarts=%u BatchFlag=1 Reboot=0 ExitCode=%" PRId64 ":%" PRId64,
-		    v->job->record && v->job->record->requeue, job_restarts(v->job), ended ? run->code : 0, ended ? run->signal : 0);
+		    v->job->record && v->job->record->requeue, job_restarts(v->job), ended ? run->code : 0,
+		    ended ? run->signal : 0);
 	if (o->details) {
 		next_line(o, out);
 		strbuf_addstr(out, "DerivedExitCode=0:0");
@@ -107,7 +108,8 @@ static void add_times(const struct job_view *v, const struct scontrol_options *o
 	int64_t used = job_time_used(j, v->now);
 	cleanup_free char *run = used ? duration_format(used) : xstrdup("00:00:00");
 	cleanup_free char *limit = duration_format(j->time_limit < 0 ? DURATION_INFINITE : j->time_limit);
-	cleanup_free char *least = j->record && j->record->time_min ? duration_format(j->record->time_min) : NULL;
+	cleanup_free char *least =
+		j->record && j->record->time_min ? duration_format(j->record->time_min) : NULL;
 
 	strbuf_addf(out, "RunTime=%s TimeLimit=%s TimeMin=%s", run, limit, least ? least : "N/A");
 	next_line(o, out);

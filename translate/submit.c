@@ -199,8 +199,7 @@ static int write_files(struct attempt *a, struct error *err)
 	    path_write_newat(fd, "script", 0700, a->s->script, a->s->script_len, SYNC, err) < 0 ||
 	    path_write_newat(fd, "args", 0600, args.buf, args.len, SYNC, err) < 0 ||
 	    path_write_newat(fd, "env", 0600, env.buf, env.len, SYNC, err) < 0 || write_options(a, err) < 0 ||
-	    depend_submission_write(&a->depend, fd, err) < 0 ||
-	    write_stub(a, err) < 0)
+	    depend_submission_write(&a->depend, fd, err) < 0 || write_stub(a, err) < 0)
 		return error_wrap(err, "spool folder %s", a->spool.dir);
 	return 0;
 }
@@ -348,8 +347,8 @@ static char *describe_test(const struct attempt *a)
 
 	if (begin && localtime_r(&begin, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	return xasprintf("Job 0 to start at %s using %" PRIu64 " processors on nodes N/A in partition %s", when,
-			 a->place.geometry.min_slots, partition ? partition : "N/A");
+	return xasprintf("Job 0 to start at %s using %" PRIu64 " processors on nodes N/A in partition %s",
+			 when, a->place.geometry.min_slots, partition ? partition : "N/A");
 }
 
 int submit_test(struct submission *s, char **answer, struct error *err)

@@ -11,8 +11,8 @@ static char *describe(const struct alloc *a)
 	struct strbuf out = STRBUF_INIT;
 
 	for (size_t i = 0; i < a->nhosts; i++)
-		strbuf_addf(&out, "%s%s=%s:%u:%u", i ? " " : "", a->hosts[i].engine_name, a->hosts[i].node_name,
-			    a->hosts[i].slots, a->hosts[i].tasks);
+		strbuf_addf(&out, "%s%s=%s:%u:%u", i ? " " : "", a->hosts[i].engine_name,
+			    a->hosts[i].node_name, a->hosts[i].slots, a->hosts[i].tasks);
 	return strbuf_steal(&out);
 }
 
@@ -47,9 +47,11 @@ Test(alloc, hostfile)
 		char *hosts = describe(&a);
 
 		if (!rows[i].hosts)
-			cr_expect(rc == -1 && strstr(err.text, "PE_HOSTFILE"), "row %zu: %d \"%s\"", i, rc, err.text);
+			cr_expect(rc == -1 && strstr(err.text, "PE_HOSTFILE"), "row %zu: %d \"%s\"", i, rc,
+				  err.text);
 		else
-			cr_expect(rc == 0 && !strcmp(hosts, rows[i].hosts), "row %zu: %d %s (%s)", i, rc, hosts, err.text);
+			cr_expect(rc == 0 && !strcmp(hosts, rows[i].hosts), "row %zu: %d %s (%s)", i, rc,
+				  hosts, err.text);
 		free(hosts);
 		alloc_release(&a);
 	}
@@ -92,7 +94,8 @@ Test(alloc, tasks)
 		cr_assert(alloc_parse_hostfile(&a, rows[i].text, NULL) == 0);
 		alloc_set_tasks(&a, &job);
 		hosts = describe(&a);
-		cr_expect(a.ntasks == rows[i].total && !strcmp(hosts, rows[i].hosts), "row %zu: %u %s", i, a.ntasks, hosts);
+		cr_expect(a.ntasks == rows[i].total && !strcmp(hosts, rows[i].hosts), "row %zu: %u %s", i,
+			  a.ntasks, hosts);
 		free(hosts);
 		alloc_release(&a);
 	}
@@ -125,7 +128,8 @@ Test(alloc, environment)
 		{ "JOB_ID=7 HOSTNAME=c1.x.org NSLOTS=3", 7, 7, 0, 0, "c1.x.org=c1:3:3" },
 		{ "JOB_ID=7 SGE_TASK_ID=undefined HOSTNAME=c1", 7, 7, 0, 0, "c1=c1:1:1" },
 		{ "JOB_ID=7 SGE_TASK_ID=12 HOSTNAME=c1 RESTARTED=1", 700012, 7, 12, 1, "c1=c1:1:1" },
-		{ "JOB_ID=4294967295 SGE_TASK_ID=1 HOSTNAME=c1", 429496729500001, 4294967295, 1, 0, "c1=c1:1:1" },
+		{ "JOB_ID=4294967295 SGE_TASK_ID=1 HOSTNAME=c1", 429496729500001, 4294967295, 1, 0,
+		  "c1=c1:1:1" },
 	};
 	static const char *const refused[] = { "", "JOB_ID=", "JOB_ID=x", "JOB_ID=7 SGE_TASK_ID=-1",
 					       "JOB_ID=7 PE_HOSTFILE=/nonexistent" };
@@ -159,8 +163,9 @@ Test(alloc, packed)
 	struct error err = ERROR_INIT;
 	char *one, *other;
 
-	cr_assert(load(&a, "JOB_ID=7 SGE_TASK_ID=2 HOSTNAME=c1.x NSLOTS=4 QUEUE=all.q LOGNAME=u SGE_ACCOUNT=acc", &err) ==
-		  0);
+	cr_assert(load(&a,
+		       "JOB_ID=7 SGE_TASK_ID=2 HOSTNAME=c1.x NSLOTS=4 QUEUE=all.q LOGNAME=u SGE_ACCOUNT=acc",
+		       &err) == 0);
 	alloc_pack(&a, &out);
 	cr_assert(alloc_unpack(&b, out.buf, out.len, &err) == 0, "%s", err.text);
 	one = describe(&a);
@@ -174,7 +179,8 @@ Test(alloc, packed)
 	for (size_t n = 0; n < out.len; n++) {
 		struct alloc c = ALLOC_INIT;
 
-		cr_expect(alloc_unpack(&c, out.buf, n, &err) == -1, "%zu bytes are taken for an allocation", n);
+		cr_expect(alloc_unpack(&c, out.buf, n, &err) == -1, "%zu bytes are taken for an allocation",
+			  n);
 		alloc_release(&c);
 	}
 	alloc_release(&a);

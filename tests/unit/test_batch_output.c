@@ -49,7 +49,8 @@ Test(batch_output, golden)
 		for (size_t i = 0; i < 5; i++)
 			cr_assert(field[i] = strsep(&rest, "\t"));
 		got = expand(field[0], field[1], strtoull(field[2], NULL, 10), strtoull(field[3], NULL, 10));
-		cr_expect_str_eq(got, field[4], "pattern \"%s\": \"%s\", not \"%s\"", field[0], got, field[4]);
+		cr_expect_str_eq(got, field[4], "pattern \"%s\": \"%s\", not \"%s\"", field[0], got,
+				 field[4]);
 		rows++;
 	}
 	cr_expect(rows >= 60, "only %zu rows", rows);

@@ -104,7 +104,8 @@ Test(emit_qsub, verify_alone)
 	struct geometry g = { 1, 1, 1, 1, 1 };
 	struct qsub_input in = { .request = &request, .geometry = &g, .name = "x" };
 
-	expect_words(&in, "qsub -terse -S /bin/sh -C '' -b y -o /dev/null -j y -wd / -w v -N x -r y /bin/true");
+	expect_words(&in,
+		     "qsub -terse -S /bin/sh -C '' -b y -o /dev/null -j y -wd / -w v -N x -r y /bin/true");
 }
 
 Test(emit_qsub, names)

@@ -170,7 +170,8 @@ static void set_job(struct jobspec *job, struct alloc *a, const char *options, c
 	hostlist_release(&hosts);
 }
 
-static void compare(const char *options, const struct env *want, const struct env *got, const struct exceptions *x)
+static void compare(const char *options, const struct env *want, const struct env *got,
+		    const struct exceptions *x)
 {
 	for (size_t i = 0; i < want->vars.n; i++) {
 		cleanup_free char *name = xstrndup(want->vars.v[i], strcspn(want->vars.v[i], "="));
@@ -251,7 +252,8 @@ Test(jobenv, gpus_of_all_hosts)
 	job.gpu_maps = xstrdup("gpu,ga");
 	cr_assert(alloc_parse_hostfile(&a, "c1.x 2 q x\nc2.x 2 q x\nc3.x 1 q x\n", NULL) == 0);
 	cr_expect_eq(alloc_set_gpus(&a, &job, "resource_map 2: gpu=c1.x=(9)\n"), -1);
-	cr_assert_eq(alloc_set_gpus(&a, &job, "resource_map 1: gpu=c2.x=(0 3),gpu=c1.x=(1),ga=c1.x=(b)\n"), 0);
+	cr_assert_eq(alloc_set_gpus(&a, &job, "resource_map 1: gpu=c2.x=(0 3),gpu=c1.x=(1),ga=c1.x=(b)\n"),
+		     0);
 	jobenv_fill(&e, &a, &job);
 	cr_expect_str_eq(env_get(&e, "SOO_JOB_GPUS"), "c1=2=1,b;c2=2=0,3");
 	cr_expect_str_eq(env_get(&e, "SLURM_JOB_GPUS"), "1,b");
@@ -302,7 +304,8 @@ Test(jobenv, reach)
 	/* no library: no LD_PRELOAD, ld.so would complain at every exec */
 	jobenv_reach(&e, libexec);
 	cr_expect(!env_get(&e, "LD_PRELOAD"));
-	cr_expect(strstr(env_get(&e, "PATH"), "/libexec/slurm-on-ocs/bin:") && strstr(env_get(&e, "PATH"), ":/usr/bin"));
+	cr_expect(strstr(env_get(&e, "PATH"), "/libexec/slurm-on-ocs/bin:") &&
+		  strstr(env_get(&e, "PATH"), ":/usr/bin"));
 	close(open(library, O_CREAT | O_WRONLY, 0644));
 	env_set(&e, "PATH", "/a:/b");
 	for (int i = 0; i < 2; i++) { /* twice is once */
@@ -318,6 +321,7 @@ Test(jobenv, reach)
 	cr_assert(symlink("../../lib/slurm-on-ocs", link) == 0);
 	jobenv_reach(&e, libexec);
 	cr_expect(!strncmp(env_get(&e, "LD_PRELOAD"), "/user.so:", 9) &&
-		  !strcmp(env_get(&e, "LD_PRELOAD") + 9, library), "%s", env_get(&e, "LD_PRELOAD"));
+			  !strcmp(env_get(&e, "LD_PRELOAD") + 9, library),
+		  "%s", env_get(&e, "LD_PRELOAD"));
 	env_release(&e);
 }

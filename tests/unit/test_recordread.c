@@ -103,7 +103,8 @@ static void check_later_job(const char *const *lines)
 
 Test(recordread, a_number_that_is_given_again_is_a_new_job)
 {
-#define LINE(event, time, more) "{\"v\":1,\"event\":\"" event "\",\"time\":" time ",\"job\":7,\"task\":0" more "}"
+#define LINE(event, time, more)                                                                              \
+	"{\"v\":1,\"event\":\"" event "\",\"time\":" time ",\"job\":7,\"task\":0" more "}"
 	static const char submit_1[] = LINE("submit", "1000", ",\"name\":\"earlier\",\"comment\":\"c\"");
 	static const char start_1[] = LINE("start", "1001", ",\"restart\":0,\"host\":\"c1\"");
 	static const char step_1[] = LINE("step_start", "1002", ",\"restart\":0,\"step\":0");
@@ -113,10 +114,10 @@ Test(recordread, a_number_that_is_given_again_is_a_new_job)
 	static const char submit_2[] = LINE("submit", "5000", ",\"name\":\"later\"");
 	static const char start_2[] = LINE("start", "5001", ",\"restart\":0");
 	static const char step_2[] = LINE("step_start", "5002", ",\"restart\":0,\"step\":0");
-	const char *const by_time[] = { submit_1, start_1, step_1,   again_1, end_1, cancel_1,
-					submit_2, start_2, step_2, NULL };
-	const char *const later_first[] = { submit_2, start_2, step_2,   submit_1, start_1, step_1,
-					    again_1,  end_1,   cancel_1, NULL };
+	const char *const by_time[] = { submit_1, start_1,  step_1,  again_1, end_1,
+					cancel_1, submit_2, start_2, step_2,  NULL };
+	const char *const later_first[] = { submit_2, start_2, step_2, submit_1, start_1,
+					    step_1,   again_1, end_1,  cancel_1, NULL };
 
 	check_later_job(by_time);
 	check_later_job(later_first);

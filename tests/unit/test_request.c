@@ -287,7 +287,15 @@ Test(request, geometry)
 		{ { "--gres=gpu:a100:2,fpga:7", "--cpus-per-gpu=2" }, 0, true, 4, 1, 1, 4, 4, NULL },
 		{ { "-n2", "--gpus-per-task=2", "--cpus-per-gpu=2" }, 8, true, 8, 1, 1, 8, 8, NULL },
 		{ { "--gpus=4", "--gpus-per-task=1" }, 0, true, 0, 1, 4, 4, 4, NULL },
-		{ { "-N1-3", "-c9" }, 8, true, 0, 0, 0, 0, 0, "CPU count per node can not be satisfied\n" REFUSED },
+		{ { "-N1-3", "-c9" },
+		  8,
+		  true,
+		  0,
+		  0,
+		  0,
+		  0,
+		  0,
+		  "CPU count per node can not be satisfied\n" REFUSED },
 		{ { "-n4", "-N2", "--ntasks-per-node=1" }, 0, true, 0, 0, 0, 0, 0, REFUSED },
 		{ { "-n20", "-N1-2" }, 8, true, 0, 0, 0, 0, 0, REFUSED },
 		{ { "-n2", "-c9" },
@@ -376,22 +384,26 @@ Test(request, options_together)
 	static const struct {
 		const char *words[WORDS], *text; /* a part; "": nothing */
 	} cases[] = {
-		{ { "--mem=1", "--mem-per-cpu=1" }, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive." },
+		{ { "--mem=1", "--mem-per-cpu=1" },
+		  "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive." },
 		{ { "--mem=1", "--mem=2" }, "" },
 		{ { "--mem=1X" }, "Invalid --mem specification" },
-		{ { "--gpus-per-task=1" }, "Failed to validate job spec. --gpus-per-task used without either --gpus" },
+		{ { "--gpus-per-task=1" },
+		  "Failed to validate job spec. --gpus-per-task used without either --gpus" },
 		{ { "--gpus-per-task=2", "--gpus=3" }, "--gpus is no multiple of --gpus-per-task" },
 		{ { "--mem-per-gpu=50" }, "Requested mem_per_tres=gres:gpu:50 but did not request any GPU." },
 		{ { "--mem-per-gpu=50", "--gres=gpu" }, "" },
 		{ { "--cpus-per-gpu=2" }, "--cpus-per-gpu was given without GPUs" },
-		{ { "--cpus-per-gpu=2", "-G1", "-c2" }, "--cpus-per-gpu and --cpus-per-task are mutually exclusive" },
+		{ { "--cpus-per-gpu=2", "-G1", "-c2" },
+		  "--cpus-per-gpu and --cpus-per-task are mutually exclusive" },
 		{ { "--cpus-per-gpu=2", "-G4", "-n3" }, "--cpus-per-gpu needs --gpus-per-node" },
 		{ { "-wa,b,c", "-N2" }, "invalid number of nodes (-N 3-2)" },
 		{ { "-wa,b,c", "-n2" }, "Warning: can't run 2 processes on 3 nodes, setting nnodes to 2" },
 		{ { "-wa,a,b", "-N2" }, "" },
 		{ { "-wn[3-1]" }, "Invalid node name specified" },
 		{ { "-w/nosuch/file" }, "/nosuch/file: No such file or directory" },
-		{ { "--gres=gpu:1,gpu:a100:1" }, "Invalid GRES specification (with and without type identification)" },
+		{ { "--gres=gpu:1,gpu:a100:1" },
+		  "Invalid GRES specification (with and without type identification)" },
 		{ { "--gres=gpu:1:2:3" }, "Invalid generic resource (gres) specification" },
 		{ { "--gres=gpu*1" }, "Invalid generic resource (gres) specification" },
 		{ { "--gres=gpu:-1" }, "Invalid generic resource (gres) specification" },
@@ -407,8 +419,8 @@ Test(request, options_together)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		cleanup_free char *said = finish(cases[i].words);
 
-		cr_expect(*cases[i].text ? strstr(said, cases[i].text) != NULL : !*said, "row %zu %s: \"%s\"", i,
-			  cases[i].words[0], said);
+		cr_expect(*cases[i].text ? strstr(said, cases[i].text) != NULL : !*said, "row %zu %s: \"%s\"",
+			  i, cases[i].words[0], said);
 	}
 }
 
@@ -419,11 +431,16 @@ Test(request, generic_resources)
 		uint32_t count;
 		size_t n;
 	} cases[] = {
-		{ "gpu", "gpu", NULL, 1, 1 },		 { "gpu:2", "gpu", NULL, 2, 1 },
-		{ "gpu:a100", "gpu", "a100", 1, 1 },	 { "gpu:a100:3", "gpu", "a100", 3, 1 },
-		{ "gpu:2,gpu:1", "gpu", NULL, 3, 1 },	 { "gres:gpu:2", "gpu", NULL, 2, 1 },
-		{ "gres/gpu:2", "gpu", NULL, 2, 1 },	 { "fpga:1k,gpu:2", "fpga", NULL, 1024, 2 },
-		{ "gpu:a:1,gpu:b:2", "gpu", "a", 1, 2 }, { "gpu:0", "gpu", NULL, 0, 1 },
+		{ "gpu", "gpu", NULL, 1, 1 },
+		{ "gpu:2", "gpu", NULL, 2, 1 },
+		{ "gpu:a100", "gpu", "a100", 1, 1 },
+		{ "gpu:a100:3", "gpu", "a100", 3, 1 },
+		{ "gpu:2,gpu:1", "gpu", NULL, 3, 1 },
+		{ "gres:gpu:2", "gpu", NULL, 2, 1 },
+		{ "gres/gpu:2", "gpu", NULL, 2, 1 },
+		{ "fpga:1k,gpu:2", "fpga", NULL, 1024, 2 },
+		{ "gpu:a:1,gpu:b:2", "gpu", "a", 1, 2 },
+		{ "gpu:0", "gpu", NULL, 0, 1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -436,8 +453,8 @@ Test(request, generic_resources)
 		cr_assert_eq(r.gres.n, cases[i].n, "%s", cases[i].text);
 		cr_expect_str_eq(r.gres.v[0].name, cases[i].name);
 		cr_expect_eq(r.gres.v[0].count, cases[i].count, "%s", cases[i].text);
-		cr_expect(cases[i].type ? r.gres.v[0].type && !strcmp(r.gres.v[0].type, cases[i].type) :
-					  !r.gres.v[0].type,
+		cr_expect(cases[i].type ? r.gres.v[0].type && !strcmp(r.gres.v[0].type, cases[i].type)
+					: !r.gres.v[0].type,
 			  "%s", cases[i].text);
 		cr_expect_str_eq(r.gres.text, cases[i].text);
 	}

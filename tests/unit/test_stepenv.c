@@ -271,8 +271,9 @@ Test(stepenv, gpus)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct stepenv_rank r = { .node = rows[i].node, .ranks = ranks, .nranks = rows[i].nranks,
-					  .local = rows[i].local };
+		struct stepenv_rank r = {
+			.node = rows[i].node, .ranks = ranks, .nranks = rows[i].nranks, .local = rows[i].local
+		};
 		struct env e = ENV_INIT;
 
 		if (rows[i].all)
@@ -281,7 +282,8 @@ Test(stepenv, gpus)
 			env_set(&e, "SLURM_GPUS_PER_TASK", rows[i].per_task);
 		stepenv_rank(&e, &r);
 		if (!rows[i].ids) {
-			cr_expect(!env_get(&e, "CUDA_VISIBLE_DEVICES") && !env_get(&e, "SLURM_STEP_GPUS"), "row %zu", i);
+			cr_expect(!env_get(&e, "CUDA_VISIBLE_DEVICES") && !env_get(&e, "SLURM_STEP_GPUS"),
+				  "row %zu", i);
 		} else {
 			cr_expect_str_eq(env_get(&e, "CUDA_VISIBLE_DEVICES"), rows[i].ids, "row %zu", i);
 			cr_expect_str_eq(env_get(&e, "SLURM_STEP_GPUS"), rows[i].ids, "row %zu", i);

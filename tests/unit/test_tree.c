@@ -138,7 +138,8 @@ Test(tree, spares, .timeout = 30)
 	cr_expect(becomes(pids[CHILD], "S") && becomes(pids[GRANDCHILD], "S"));
 	/* stopped processes die too */
 	tree_kill(&pids[SETSID], 1);
-	cr_expect(becomes(pids[DAEMON], "ZX") && becomes(pids[CHILD], "ZX") && becomes(pids[GRANDCHILD], "ZX"));
+	cr_expect(becomes(pids[DAEMON], "ZX") && becomes(pids[CHILD], "ZX") &&
+		  becomes(pids[GRANDCHILD], "ZX"));
 	cr_expect(becomes(pids[SETSID], "T"));
 	tree_kill(NULL, 0);
 	cr_expect(becomes(pids[SETSID], "ZX"));
@@ -165,7 +166,8 @@ Test(tree, list_outlives_the_parent, .timeout = 30)
 	tree_list_take(&list, getpid(), &pids[SETSID], 1);
 	cr_expect_eq(list.n, MEMBERS - 1);
 	tree_list_kill(&list);
-	cr_expect(becomes(pids[DAEMON], "ZX") && becomes(pids[CHILD], "ZX") && becomes(pids[GRANDCHILD], "ZX"));
+	cr_expect(becomes(pids[DAEMON], "ZX") && becomes(pids[CHILD], "ZX") &&
+		  becomes(pids[GRANDCHILD], "ZX"));
 	cr_expect(becomes(pids[SETSID], "S"));
 	tree_list_release(&list);
 	tree_kill(NULL, 0);
