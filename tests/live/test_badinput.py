@@ -4,6 +4,7 @@
 import json
 import re
 import shlex
+import time
 import uuid
 
 import pytest
@@ -122,7 +123,14 @@ class Traces:
 
     def __init__(self, cluster, *folders):
         self.cluster, self.folders = cluster, folders
-        self.before = self.look()
+        self.before = None
+        cluster.wait_until(self.is_quiet, 60, "something of other tests still changes")
+
+    def is_quiet(self):
+        """Two looks are alike: what jobs of other tests leave behind them has gone."""
+        earlier, self.before = self.before, self.look()
+        time.sleep(0.5)
+        return earlier == self.before
 
     def look(self):
         home = self.cluster.outside(self.cluster.home())

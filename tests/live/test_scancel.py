@@ -37,7 +37,7 @@ def state(cluster, job):
 
 
 def wait_file(cluster, path):
-    cluster.wait_until(lambda: cluster.exists(path), 30, f"no {path}")
+    cluster.wait_until(lambda: cluster.exists(path), 90, f"no {path}")
 
 
 def test_a_running_job_is_asked_to_end(cluster, workdir, submit):

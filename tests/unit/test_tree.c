@@ -194,11 +194,12 @@ Test(tree, kills_what_flees_by_forking, .timeout = 30)
 	if (pid == 0)
 		flee();
 	sleep_ms(50);
-	for (int i = 0; i < 20 && tree_kill(NULL, 0); i++)
-		continue;
-	cr_expect(kill(-pid, 0) < 0 || tree_kill(NULL, 0) == 0);
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		continue;
+	/* a walk may miss it between two pids; the zombies that it left count as its group until they are reaped */
+	for (int i = 0; i < 200 && kill(-pid, 0) == 0; i++) {
+		tree_kill(NULL, 0);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			continue;
+	}
 	cr_expect(kill(-pid, 0) < 0, "it still forks");
 	kill(-pid, SIGKILL);
 }
