@@ -61,7 +61,6 @@ struct conf {
 	int race_retry;      /* 10: how long a refusal of a job that execd doesn't know yet is retried */
 	int slot_retry;      /* 300: how long a refusal for want of slots is retried */
 	int launch_window;   /* 64: agents started at a time */
-	int tree_width;      /* 64: agents below one parent */
 	int kill_wait;       /* 30: TERM to KILL */
 	bool kill_on_bad_exit;    /* false, as in Slurm */
 	bool kill_invalid_depend; /* true */

@@ -74,7 +74,6 @@ const struct conf_key conf_keys[] = {
 	INT(race_retry, 10, 0, 3600, "Seconds to go on asking an execution host that doesn't know the job yet."),
 	INT(slot_retry, 300, 0, DAY, "Seconds to go on asking an execution host whose slots are all taken."),
 	INT(launch_window, 64, 1, 65536, "How many hosts are started at the same time."),
-	INT(tree_width, 64, 2, 65536, "How many agents hang below one parent."),
 	INT(kill_wait, 30, 0, DAY, "Seconds between TERM and KILL when a job is cancelled or at its time limit."),
 	INT(max_array_size, 4000001, 1, 4000001,
 	    "An array's indexes are below this; how many elements there may be is the engine's max_aj_tasks."),

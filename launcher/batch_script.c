@@ -118,6 +118,8 @@ int script_environment(struct batch *b, struct error *err)
 	env_merge(&b->env, &slurm);
 	env_set(&b->env, "SOO_JOB_DIR", b->job_dir);
 	jobenv_reach(&b->env, b->libexec);
+	if (b->job.launch.container_runtimes)
+		env_set(&b->env, "SOO_CONTAINER_RUNTIMES", b->job.launch.container_runtimes);
 	return 0;
 }
 

@@ -68,7 +68,6 @@ static void pack_launch(const struct launch_settings *l, struct strbuf *out)
 	pack_u32(out, l->slot_retry);
 	pack_u32(out, l->kill_wait);
 	pack_u32(out, l->launch_window);
-	pack_u32(out, l->tree_width);
 	pack_u8(out, l->kill_on_bad_exit);
 }
 
@@ -136,7 +135,6 @@ static void unpack_launch(struct launch_settings *l, struct unpack *u)
 	l->slot_retry = unpack_u32(u);
 	l->kill_wait = unpack_u32(u);
 	l->launch_window = unpack_u32(u);
-	l->tree_width = unpack_u32(u);
 	l->kill_on_bad_exit = unpack_u8(u);
 }
 

@@ -21,7 +21,7 @@ struct launch_settings {
 	uint16_t port_first, port_last;
 	uint32_t launch_timeout, control_timeout, ping_interval, auth_timeout; /* s */
 	uint32_t race_retry, slot_retry, kill_wait;                            /* s */
-	uint32_t launch_window, tree_width;
+	uint32_t launch_window;
 	bool kill_on_bad_exit;
 	char *interface;          /* NULL: all */
 	char *container_runtimes; /* NULL: the preload's own list */

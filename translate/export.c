@@ -39,7 +39,10 @@ static const char *const engine_job_variables[] = {
 	"TMPDIR",
 	"TMP",
 };
-static const char *const own_variables[] = { "SOO_JOB_DIR", "SLURM_ON_OCS_NATIVE", "SLURM_ON_OCS_TRACE" };
+static const char *const own_variables[] = {
+	"SOO_JOB_DIR",     "SOO_JOB_GPUS",        "SOO_CONTAINER_RUNTIMES",
+	"SOO_NATIVE_RANK", "SLURM_ON_OCS_NATIVE", "SLURM_ON_OCS_TRACE"
+};
 
 bool export_is_all(const char *spec)
 {

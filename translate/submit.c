@@ -58,7 +58,6 @@ static void fill_launch(struct launch_settings *l, const struct conf *c)
 	l->slot_retry = seconds(c->slot_retry);
 	l->kill_wait = seconds(c->kill_wait);
 	l->launch_window = seconds(c->launch_window);
-	l->tree_width = seconds(c->tree_width);
 	l->kill_on_bad_exit = c->kill_on_bad_exit;
 	l->interface = xstrdup(c->interface);
 	l->container_runtimes = xstrdup(c->container_runtimes);

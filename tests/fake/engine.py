@@ -60,7 +60,7 @@ def read_job_file(path):
     for name in ["port_first", "port_last"]:
         job[name] = u.number(2)
     for name in ["launch_timeout", "control_timeout", "ping_interval", "auth_timeout", "race_retry", "slot_retry",
-                 "kill_wait", "launch_window", "tree_width"]:
+                 "kill_wait", "launch_window"]:
         job[name] = u.number(4)
     job["kill_on_bad_exit"] = u.number(1)
     assert u.at == len(u.data), "job file: something behind its end"

@@ -41,7 +41,7 @@ NUMBERS = [  # name, struct format, default
     ("port_first", "H", 61000), ("port_last", "H", 61439),
     ("launch_timeout", "I", 60), ("control_timeout", "I", 60), ("ping_interval", "I", 10), ("auth_timeout", "I", 10),
     ("race_retry", "I", 10), ("slot_retry", "I", 300), ("kill_wait", "I", 2), ("launch_window", "I", 64),
-    ("tree_width", "I", 64), ("kill_on_bad_exit", "B", 0),
+    ("kill_on_bad_exit", "B", 0),
 ]
 
 

@@ -63,7 +63,7 @@ for name, value in os.environb.items():
 def test_environment(tmp_path):
     env = {"PATH": "/usr/bin:/bin", "HOME": "/h", "MULTI": "a\nb=c", "TMPDIR": "/user/tmp", "JOB_ID": "1",
            "SGE_ROOT": "/user", "SLURM_FOO": "leaks", "SLURM_PROCID": "5", "LD_PRELOAD": "", "BASH_FUNC_f%%": "() { :; }"}
-    job = Job(tmp_path, PRINT_ENVIRONMENT, env=env, std_out="out",
+    job = Job(tmp_path, PRINT_ENVIRONMENT, env=env, std_out="out", container_runtimes="my-runtime:podman",
               engine={"SLURM_ON_OCS_NATIVE": "1", "SOO_X": "1", "CUDA_VISIBLE_DEVICES": "1", "SITE": "s"})
     assert job.run().returncode == 0
     found = dict(line.split("=", 1) for line in job.output("out").split("\0")[:-1])
@@ -74,6 +74,7 @@ def test_environment(tmp_path):
     assert (found["SLURM_FOO"], found["SLURM_PROCID"], found["CUDA_VISIBLE_DEVICES"]) == ("leaks", "0", "1")
     assert found["PATH"] == f"{BUILD}/bin:/usr/bin:/bin"
     assert found["SOO_JOB_DIR"] == f"{job.tmp}/slurm-on-ocs"
+    assert found["SOO_CONTAINER_RUNTIMES"] == "my-runtime:podman"
     assert not {"LANG", "SOO_X", "SLURM_ON_OCS_NATIVE", "SOO_MINDER_FD", "TERM"} & set(found)
 
 

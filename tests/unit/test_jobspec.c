@@ -65,7 +65,6 @@ static void fill(struct jobspec *j)
 					      6,
 					      7,
 					      8,
-					      9,
 					      true,
 					      xstrdup("eth0"),
 					      xstrdup("a:b"),
@@ -89,7 +88,7 @@ Test(jobspec, comes_back_equal)
 	cr_expect_eq(b.time_limit, 600);
 	cr_expect_eq(b.signal_batch_only, true);
 	cr_expect_str_eq(b.launch.cluster_name, "cl");
-	cr_expect_eq(b.launch.tree_width, 9);
+	cr_expect_eq(b.launch.launch_window, 8);
 	/* what packs to the same bytes is the same */
 	jobspec_pack(&b, &again);
 	cr_expect_eq(again.len, packed.len);
