@@ -185,6 +185,8 @@ static void NORETURN run_script(struct batch *b, const struct argvec *argv, cons
 	int code;
 
 	setpgid(0, 0);
+	/* not left to the parent: the script may kill it before it gets a turn */
+	minded_tell(getpid());
 	snprintf(pid, sizeof(pid), "SLURM_TASK_PID=%ld", (long)getpid());
 	for (size_t i = 0; i < b->env.vars.n; i++)
 		if (!strncmp(b->env.vars.v[i], pid, strlen("SLURM_TASK_PID=")))
@@ -235,7 +237,6 @@ int script_start(struct batch *b, loop_child_fn on_end, struct error *err)
 		return error_errno(err, "cannot fork the script");
 	if (b->script_pid == 0)
 		run_script(b, &argv, &by_hand);
-	minded_tell(b->script_pid);
 	setpgid(b->script_pid, b->script_pid);
 	loop_child_add(&b->loop, &b->script_child, b->script_pid, on_end, b);
 	return 0;

@@ -5,9 +5,10 @@ FUZZ_SECONDS ?= 60
 SUITE_TIMEOUT ?= 1500
 PYTEST_ARGS ?=
 export BUILD MODE RESULTS
-# The engine now and then starts a job a minute late on a loaded machine: a live test has a second try, and the report
-# names those that took it.
+# Tests of whole programs meet a loaded machine, and an engine that now and then starts a job a minute late: they have a
+# second try, and the report names those that took it.
 pytest_live := --reruns 1 --reruns-delay 2 -r R
+pytest_system := $(pytest_live)
 pytest = $(PYTHON) -B -m pytest -q -p no:cacheprovider --rootdir=. -c tests/pytest.ini --continue-on-collection-errors
 
 # --- unit tests and fuzz targets: one program a file ---
