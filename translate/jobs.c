@@ -49,6 +49,9 @@ void jobs_free(struct jobs *jobs)
 	for (size_t i = 0; i < jobs->n; i++)
 		jobs_release_row(&jobs->rows[i]);
 	free(jobs->rows);
+	for (size_t i = 0; i < jobs->ncompleted; i++)
+		free(jobs->completed[i]);
+	free(jobs->completed);
 	HASH_ITER (hh, jobs->users, u, next_user) {
 		HASH_DEL(jobs->users, u);
 		free(u->name);
@@ -265,7 +268,7 @@ static int add_engine_job(struct jobs *jobs, const struct qstat_job *e, struct e
 	j->state = state_of_engine(e->state);
 	j->started = e->is_running ? e->started : 0;
 	if (j->record && !j->is_group)
-		j->run = record_last_run(j->record, j->is_array ? positions[0] : 0);
+		j->run = record_last_run(j->record, npositions ? positions[0] : 0);
 	complete_if_ended(j);
 	fill_common(jobs, j);
 	for (size_t i = 0; i < npositions; i++)
@@ -425,6 +428,13 @@ static const char *owner_of(struct jobs *jobs, const struct record_job *r)
 	return r->user && jobs_uid(jobs, r->user) == r->uid ? r->user : "nobody";
 }
 
+void jobs_set_end(struct job *j)
+{
+	j->state = job_state_of_run(j->record, j->run);
+	j->reason = reason_of_end(j);
+	j->ended = j->run && j->run->end > 0 ? (time_t)j->run->end : (time_t)j->record->last_time;
+}
+
 static struct job *add_over(struct jobs *jobs, const struct record_job *r, const struct record_run *run)
 {
 	struct job *j = jobs_add_row(jobs);
@@ -434,10 +444,8 @@ static struct job *add_over(struct jobs *jobs, const struct record_job *r, const
 	j->run = run;
 	j->user = owner_of(jobs, r);
 	j->uid = r->uid;
-	j->state = job_state_of_run(r, run);
-	j->reason = reason_of_end(j);
 	j->started = run ? (time_t)run->start : 0;
-	j->ended = run && run->end > 0 ? (time_t)run->end : (time_t)r->last_time;
+	jobs_set_end(j);
 	fill_common(jobs, j);
 	if (!strcmp(j->reason, NEVER_SATISFIED))
 		jobs_dependency(jobs, j);

@@ -90,6 +90,11 @@ struct jobs *jobs_load(const struct conf *conf, const struct job_query *query, s
 void jobs_free(struct jobs *jobs);
 struct job *jobs_rows(struct jobs *jobs, size_t *n);
 time_t jobs_time(const struct jobs *jobs); /* when the engine was asked */
+/*
+ * Rows that are over without an end in our records get it from the engine's accounting: one call for each job that
+ * needs it, so choose rows first.
+ */
+void jobs_complete(struct jobs *jobs);
 /* Every group becomes a row per element. */
 void jobs_expand(struct jobs *jobs);
 /* Was there a job, or an array element, of this number within MIN_JOB_AGE, as far as the records tell? */

@@ -16,6 +16,8 @@ struct jobs {
 	struct record_store *depend_store; /* of predecessors, read to the end; NULL: not needed yet */
 	struct qstat everybody; /* where q holds some users' jobs only, and a predecessor is another's */
 	struct job *rows;
+	struct record_run **completed; /* runs whose end the engine's accounting told */
+	size_t ncompleted;
 	size_t n, alloc;
 	struct user_entry *users;
 	struct live_entry *live;
@@ -27,6 +29,8 @@ struct jobs {
 /* An empty row at the end; pointers to other rows are no longer good then. */
 struct job *jobs_add_row(struct jobs *jobs);
 void jobs_release_row(struct job *j);
+/* State, reason and end of one that is over, from j->record and j->run. */
+void jobs_set_end(struct job *j);
 /* --- jobs_depend.c --- */
 /* Fills j->dependency where the job has one. */
 enum depend_verdict jobs_dependency(struct jobs *jobs, struct job *j);

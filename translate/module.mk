@@ -12,7 +12,7 @@ translate_SRCS += translate/hostnames.c
 translate_SRCS += translate/depend.c translate/depend_facts.c translate/depend_job.c translate/depend_settle.c \
 	translate/dependency.c translate/value_depend.c translate/depend_submit.c translate/jobs_depend.c
 translate_SRCS += translate/srun.c translate/rows_srun.c translate/value_step.c
-translate_SRCS += translate/operands.c translate/job_ids.c translate/jobs.c translate/job_select.c translate/job.c translate/job_fields.c \
+translate_SRCS += translate/operands.c translate/job_ids.c translate/jobs.c translate/jobs_complete.c translate/job_select.c translate/job.c translate/job_fields.c \
 	translate/format.c translate/squeue.c translate/rows_squeue.c translate/squeue_sort.c translate/squeue_steps.c
 translate_SRCS += translate/scancel.c translate/rows_scancel.c translate/supervisor.c translate/engine_delete.c
 translate_SRCS += translate/scontrol.c translate/rows_scontrol.c translate/scontrol_job.c translate/scontrol_hold.c \

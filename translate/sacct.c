@@ -236,6 +236,7 @@ static int print_jobs(const struct sacct_options *o, struct question *q)
 		return 1;
 	}
 	jobs_select(jobs, &q->filter);
+	jobs_complete(jobs);
 	rows = jobs_rows(jobs, &n);
 	if (n)
 		qsort(rows, n, sizeof(*rows), compare_jobs);

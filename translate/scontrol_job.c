@@ -288,6 +288,7 @@ static int print_selected(struct jobs *jobs, const struct scontrol_options *o, s
 
 	jobs_rows(jobs, &before);
 	jobs_select(jobs, &f);
+	jobs_complete(jobs);
 	jobs_rows(jobs, &n);
 	if (n)
 		return print_jobs(jobs, o);
@@ -322,8 +323,10 @@ int scontrol_show_job(const struct scontrol_options *o, const char *id)
 	jobs_rows(jobs, &n);
 	if (!is_all)
 		rc = print_selected(jobs, o, &ids, id);
-	else
+	else {
+		jobs_complete(jobs);
 		rc = print_jobs(jobs, o);
+	}
 	if (is_all && !n && !o->quiet)
 		puts("No jobs in the system");
 	jobs_free(jobs);

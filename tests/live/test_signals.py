@@ -113,6 +113,28 @@ def test_script_outlives_a_killed_supervisor(cluster, workdir, token, addgrp):
     tree.wait_gone(cluster, host, token)
 
 
+def test_the_engine_knows_the_end_without_a_supervisor(cluster, workdir, token, addgrp):
+    """Our record has a start and no end: sacct and scontrol ask the engine's accounting."""
+    assert addgrp in (0, 1)
+    end = "while [ ! -e go ]; do sleep 0.1; done; exit 42"
+    job = cluster.sbatch(tree.script(token, end), ["-p", "all.q", "-o", "out"], cwd=workdir)
+    host = tree.wait_ready(cluster, workdir)
+    kill_supervisor(cluster, host)
+    cluster.write(f"{workdir}/go", "")
+    cluster.wait_job(job)
+    assert cluster.qacct(job)[0]["exit_status"].split()[0] == "42"
+    assert "end" not in tree.events(cluster, job, host)
+    ask = ["sacct", "-n", "-P", "-j", job, "-o", "JobID,State,ExitCode"]
+    # a job without an end isn't shown at once: it may have been submitted after the engine was asked
+    cluster.wait_until(lambda: cluster.on("head", ask).stdout, 20, "no row")
+    rows = cluster.on("head", ask).stdout.splitlines()
+    assert rows == [f"{job}|FAILED|42:0", f"{job}.batch|FAILED|42:0"]
+    assert cluster.on("head", ["sacct", "-n", "-P", "-X", "-j", job, "-s", "F", "-o", "JobID"]).stdout == f"{job}\n"
+    text = cluster.on("head", ["scontrol", "show", "job", job], check=True).stdout
+    assert "JobState=FAILED Reason=NonZeroExitCode " in text
+    assert " ExitCode=42:0\n" in text
+
+
 def test_engine_reaches_the_script_without_its_supervisor(cluster, workdir, token, addgrp):
     assert addgrp in (0, 1)
     job, host = start(cluster, workdir, token)
