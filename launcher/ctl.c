@@ -19,6 +19,7 @@ enum { CTL_DONE = 0, CTL_REFUSED = 1, CTL_NOBODY = 3 };
 
 struct ctl_run {
 	struct loop loop;
+	struct net_dial *dial; /* NULL: over */
 	struct channel *channel;
 	struct loop_timer limit;
 	struct frame command;
@@ -120,6 +121,7 @@ static void on_dialed(void *arg, struct channel *ch, const char *why)
 	struct ctl_run *r = arg;
 
 	(void)why;
+	r->dial = NULL;
 	if (!ch) {
 		loop_stop(&r->loop);
 		return;
@@ -128,6 +130,19 @@ static void on_dialed(void *arg, struct channel *ch, const char *why)
 }
 
 static const struct channel_ops ops = { .frame = on_frame, .closed = on_closed };
+
+/* What was dialed is freed by the loop, in a last round. */
+static void hang_up(struct ctl_run *r)
+{
+	if (r->dial)
+		net_dial_cancel(r->dial);
+	if (r->channel)
+		net_channel_free(r->channel);
+	loop_timer_set(&r->loop, &r->limit, 0, on_limit, r);
+	r->loop.stop = false;
+	loop_run(&r->loop, NULL);
+	loop_release(&r->loop);
+}
 
 /* Splits "MAGIC ADDRESSES PORT KEY" into its words. */
 static int read_control(const char *dir, const char *name, struct strbuf *text, char *words[4],
@@ -139,12 +154,16 @@ static int read_control(const char *dir, const char *name, struct strbuf *text, 
 
 	if (fd < 0)
 		return -1;
-	if (fd_read_to_eof(fd, CONTROL_MAX, text) < 0)
-		return error_errno(err, "%s/%s", dir, name);
+	if (fd_read_to_eof(fd, CONTROL_MAX, text) < 0) {
+		error_errno(err, "%s/%s", dir, name);
+		return -1;
+	}
 	for (int i = 0; i < 4; i++) {
 		words[i] = strtok_r(i ? NULL : text->buf, " \n", &save);
-		if (!words[i])
-			return error_set(err, ERR_PROTOCOL, "%s/%s: malformed", dir, name);
+		if (!words[i]) {
+			error_set(err, ERR_PROTOCOL, "%s/%s: malformed", dir, name);
+			return -1;
+		}
 	}
 	if (strcmp(words[0], "slurm-on-ocs-control-1"))
 		return error_set(err, ERR_PROTOCOL, "%s/%s: of another version", dir, name);
@@ -159,6 +178,7 @@ static int run(struct ctl_run *r, const char *dir, const char *name, struct erro
 	uint32_t port;
 	size_t n;
 	sigset_t none;
+	int rc;
 	struct net_dial_request rq = { .who = { .kind = AUTH_CTL },
 				       .auth_ms = ANSWER_MS,
 				       .timeout_ms = ANSWER_MS,
@@ -178,9 +198,10 @@ static int run(struct ctl_run *r, const char *dir, const char *name, struct erro
 	if (loop_init(&r->loop, &none, NULL, NULL, err) < 0)
 		return -1;
 	loop_timer_set(&r->loop, &r->limit, ANSWER_MS, on_limit, r);
-	if (!net_dial_start(&r->loop, &rq, &r->channel, on_dialed, r, err))
-		return -1;
-	return loop_run(&r->loop, err);
+	r->dial = net_dial_start(&r->loop, &rq, &r->channel, on_dialed, r, err);
+	rc = r->dial ? loop_run(&r->loop, err) : -1;
+	hang_up(r);
+	return rc;
 }
 
 /* "control", or "control.N" of array element N. */
@@ -209,5 +230,6 @@ int ctl_main(int argc, char **argv)
 	}
 	if (run(&r, argv[1], name, &err) < 0)
 		log_debug("%s", err.text);
+	strbuf_release(&r.payload);
 	return r.code;
 }

@@ -200,6 +200,8 @@ Test(stepenv, recorded_steps)
 		take_line(&r, line, value);
 	}
 	finish_task(&r);
+	env_release(&r.common);
+	env_release(&r.batch);
 	fclose(in);
 	cr_expect_geq(r.steps, 200);
 	cr_expect_geq(r.tasks, 700);
