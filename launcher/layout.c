@@ -82,7 +82,7 @@ static void warn_tasks_per_node(struct layout_request *r, struct argvec *warning
 {
 	uint32_t tpn = r->ntasks_per_node;
 
-	if (tpn == LAYOUT_UNSET || r->ntasks <= tpn || r->ntasks / r->min_nodes == tpn)
+	if (tpn == LAYOUT_UNSET || r->ntasks <= tpn || !r->min_nodes || r->ntasks / r->min_nodes == tpn)
 		return;
 	argvec_pushf(
 		warnings,

@@ -20,6 +20,7 @@
 #include "launcher/native.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/wait.h>
@@ -143,7 +144,9 @@ static NORETURN void run_job(struct told *t, char **words)
 
 	while (words[n])
 		n++;
-	args = alloca((n + 4) * sizeof(*args));
+	args = calloc(n + 4, sizeof(*args));
+	if (!args)
+		fail(shell, 126);
 	memcpy(args + 1, words, (n + 1) * sizeof(*args));
 	snprintf(name, sizeof(name), "%s%s", t->login ? "-" : "", path_basename(shell));
 	args[0] = name;
@@ -158,7 +161,8 @@ static NORETURN void run_job(struct told *t, char **words)
 		args[1] = dash_c;
 		args[2] = words[0];
 		args[3] = NULL;
-	} else if (!has_mode(t, "script_from_stdin") && (is_binary(t) || !has_mode(t, "posix_compliant"))) {
+	} else if (n && !has_mode(t, "script_from_stdin") &&
+		   (is_binary(t) || !has_mode(t, "posix_compliant"))) {
 		execvp(words[0], words);
 		fail(words[0], errno == ENOENT ? 127 : 126);
 	}

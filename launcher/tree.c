@@ -102,7 +102,8 @@ static int take_snapshot(struct snapshot *s)
 		if (isdigit((unsigned char)d->d_name[0]))
 			take_process(s, dirfd(dir), d->d_name);
 	closedir(dir);
-	qsort(s->v, s->n, sizeof(*s->v), by_pid);
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_pid);
 	return 0;
 }
 

@@ -322,8 +322,8 @@ static bool cache_read(int dir, const char *stamp, struct engine_kind *kind)
 {
 	cleanup_fd int fd = path_open_ownedat(dir, "engine", geteuid(), NULL);
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *p = text.buf;
 	size_t n = strlen(stamp);
+	const char *p;
 
 	if (fd < 0 || fd_read_to_eof(fd, MAX_CACHE, &text) < 0)
 		return false;

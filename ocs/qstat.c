@@ -231,7 +231,7 @@ static struct qstat_job *add_job(struct reader *r, struct qstat_job *j, char *ke
 {
 	struct qstat *q = r->q;
 
-	if (q->n == r->alloc) {
+	if (!q->jobs || q->n == r->alloc) {
 		r->alloc = r->alloc ? 2 * r->alloc : 64;
 		q->jobs = xreallocarray(q->jobs, r->alloc, sizeof(*q->jobs));
 		r->granted = xreallocarray(r->granted, r->alloc, sizeof(*r->granted));

@@ -63,6 +63,7 @@ static uint64_t slots_for(const struct request *r, uint64_t tasks)
 /* Hosts for r->ntasks tasks, within [min, max] (0: no end): the fewest that the widest host allows. */
 static uint64_t choose_hosts(const struct request *r, uint32_t widest, uint64_t min, uint64_t max)
 {
+	uint32_t cpus = cpus_per_task(r);
 	uint64_t per_host, hosts;
 
 	if (r->overcommit)
@@ -70,7 +71,7 @@ static uint64_t choose_hosts(const struct request *r, uint32_t widest, uint64_t 
 	if (r->ntasks_per_node != REQUEST_UNSET)
 		per_host = r->ntasks_per_node;
 	else if (widest)
-		per_host = widest / cpus_per_task(r) ? widest / cpus_per_task(r) : 1;
+		per_host = cpus && widest > cpus ? widest / cpus : 1;
 	else
 		per_host = max ? divide_up(r->ntasks, max) : 1;
 	hosts = divide_up(r->ntasks, per_host);

@@ -169,7 +169,7 @@ static enum job_state state_of_batch(const struct sacct_row *r)
 {
 	const struct record_run *run = r->job->run;
 
-	if (!run->state)
+	if (!run || !run->state)
 		return job_state_is_over(r->job->state) ? JOB_CANCELLED : r->job->state;
 	return run->signal ? JOB_CANCELLED : run->code ? JOB_FAILED : JOB_COMPLETED;
 }
@@ -435,7 +435,7 @@ static void cpu_time(const struct sacct_row *r, struct strbuf *out)
 
 static void cpu_time_raw(const struct sacct_row *r, struct strbuf *out)
 {
-	strbuf_addf(out, "%lld", (long long)(seconds_of(r) * count_cpus(r)));
+	strbuf_addf(out, "%lld", (long long)seconds_of(r) * count_cpus(r));
 }
 
 static void ntasks(const struct sacct_row *r, struct strbuf *out)
