@@ -77,13 +77,15 @@ class Cluster:
     def kill_daemon(self, host):
         """The engine's daemon dies there (qmaster on the head, else execd); what it started lives on."""
         self.on(host, ["pkill", "-KILL", "-x", self._daemon(host)], user="root", check=True)
+        self.wait_until(lambda: self.on(host, ["pgrep", "-x", self._daemon(host)], user="root").returncode, 30,
+                        f"{self._daemon(host)} on {host} is still there")
 
     def start_daemon(self, host):
         """Starts it again as at boot, with nothing of ours on its PATH, and waits until it answers."""
         stock_path = re.search(r"^STOCK_PATH=(\S+)$", (self.state / "environment").read_text(), re.M)[1]
         self.on(host, ["env", f"PATH={stock_path}", self._daemon(host)], user="root", check=True)
         probe = ["qconf", "-sh"] if host == "head" else ["qping", "-info", host, "6445", "execd", "1"]
-        self.wait_until(lambda: self.on("head", probe, user="root", timeout=10).returncode == 0, 30,
+        self.wait_until(lambda: self.on("head", probe, user="root", timeout=10).returncode == 0, 90,
                         f"{self._daemon(host)} on {host} doesn't answer")
 
     @staticmethod

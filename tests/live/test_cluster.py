@@ -115,6 +115,7 @@ def test_addgrp_kill_changes_on_a_running_cluster(bare):
 
 @pytest.mark.parametrize("host", ["head", "c1"])
 def test_daemon_dies_and_comes_back(bare, host):
+    bare.up(1, PRODUCT=0)  # a daemon that an earlier test left dead is started
     bare.qsub("#!/bin/sh\nexec sleep 4712\n")
     job_lives = lambda: any(process.args == "sleep 4712" for process in bare.ps("c1"))
     bare.wait_until(job_lives, 20, "no job")
