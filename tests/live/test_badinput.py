@@ -118,6 +118,9 @@ json.dump(done, open("done.json", "w"))
 """
 
 
+CACHES = {"engine", "pes", "complexes", "swept"}  # what sbatch knows of the cell, whatever becomes of the job
+
+
 class Traces:
     """What a refused command must not change: jobs, spool folder, the folder it ran in, records, processes of the user."""
 
@@ -136,7 +139,7 @@ class Traces:
         home = self.cluster.outside(self.cluster.home())
         places = [home / ".slurm-on-ocs", self.cluster.state / "root/default/common/slurm-on-ocs",
                   *(self.cluster.outside(folder) for folder in self.folders)]
-        files = sorted(str(path) for place in places if place.exists() for path in place.rglob("*"))
+        files = sorted(str(path) for place in places if place.exists() for path in place.rglob("*") if path.name not in CACHES)
         jobs = self.cluster.on("head", ["qstat", "-u", "*"], user="root").stdout
         processes = [process.args for process in self.cluster.ps("head") if process.user == "alice"]
         return files, jobs, processes
