@@ -37,6 +37,11 @@ def is_ocs(cluster):
     return cluster.on("head", ["qsub", "-help"]).stdout.startswith("OCS ")
 
 
+def forget_complexes(cluster):
+    """What sbatch knows of the cell is up to a minute old: not here."""
+    cluster.on("head", "rm -f ~/.slurm-on-ocs/*/complexes", check=True)
+
+
 @pytest.fixture(scope="module")
 def cell(cluster, is_ocs):
     """Complexes: memory, disk, licenses, whole hosts, models of hosts; c1 and c2 have big=TRUE, c3 another model."""
@@ -55,12 +60,14 @@ def cell(cluster, is_ocs):
             more = f"mem=8G,t_disk=4G,t_excl=TRUE,t_model={model}{big}"
             qconf(cluster, "-mattr", "exechost", "complex_values", f"{hosts[name]},{more}", name)
         qconf(cluster, "-mattr", "exechost", "complex_values", "t_lic=3", "global")
+        forget_complexes(cluster)
         yield cluster
     finally:
         for name, values in hosts.items():
             qconf(cluster, "-rattr", "exechost", "complex_values", values, name)
         qconf(cluster, "-rattr", "exechost", "complex_values", "NONE", "global")
         store_complexes(cluster, before)
+        forget_complexes(cluster)
 
 
 def sbatch(cluster, workdir, *argv, conf=CONF):
